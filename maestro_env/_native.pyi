@@ -15,6 +15,10 @@ MAX_ENERGY: float
 MAC_ENERGY_NJ: float
 L1_ACCESS_MACS: float
 L2_ACCESS_MACS: float
+HIERARCHY_STATUSES: tuple[str, ...]
+HIERARCHY_FIGURES: tuple[str, ...]
+HIERARCHY_MAX_ELEMENTS: int
+HIERARCHY_MAX_FANOUTS: int
 
 _Directive = tuple[str, str, int, int]
 _Choice = tuple[int, list[int]]
@@ -175,6 +179,19 @@ class SparseLinks:
         of_outputs: NDArray[np.float32],
         to_inputs: bool,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
+
+class Hierarchy:
+    def __init__(
+        self,
+        extents: list[int],
+        strides: tuple[int, int],
+        dilations: tuple[int, int],
+        elements: list[dict[str, Any]],
+        mac: dict[str, Any],
+        options: dict[str, int],
+    ) -> None: ...
+    def evaluate(self, loops: list[tuple[int, int, int]]) -> tuple[str, dict[str, Any] | None]: ...
+    def evaluate_batch(self, mappings: NDArray[np.int32]) -> _Results: ...
 
 class Team:
     def __init__(

@@ -57,8 +57,8 @@ def roots(path: Path) -> set[str]:
 # The rooms of a package, lowest first: a room may import those before it.
 ROOMS = {
     "maestro_env": (
-        *("base", "accelerators", "workloads", "mapspace", "evaluation", "prior", "optimum"),
-        *("explanation", "exchange", "environments", "datasets", "compat"),
+        *("base", "accelerators", "workloads", "hierarchy", "mapspace", "evaluation", "prior"),
+        *("optimum", "explanation", "exchange", "environments", "datasets", "compat"),
     ),
     "experiments": (
         *("shell", "shown", "store", "search", "proving", "pages", "study", "network", "paper"),

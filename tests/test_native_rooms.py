@@ -14,7 +14,7 @@ FLOORS = (
     ("core",),
     ("wide",),
     ("exact", "maestro"),
-    ("evaluate",),
+    ("evaluate", "hierarchy"),
     ("optimum", "prior", "quantised", "sparse"),
     ("python",),
 )

@@ -68,7 +68,7 @@ _TYPES: dict[str, type] = {
 
 _USAGE = """\
 usage: maestro-compat --Mapping_file=F.m [--HW_file=H.m] [--OPTION=VALUE ...]
-       maestro-compat --jsonl=ROWS.jsonl[.gz] --out=FILE [--model=maestro|exact]
+       maestro-compat --jsonl=ROWS.jsonl[.gz] --out=FILE [--model=maestro|exact|hierarchy]
 
 Take the options of the MAESTRO binary and write its CSV, or evaluate rows of JSON.
 

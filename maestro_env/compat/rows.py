@@ -1,6 +1,7 @@
 """Evaluates mappings given as JSON, one object a line (``row_format``).
 
-Results are added to a row: see ``maestro_rows`` and ``exact_rows``.
+Results are added to a row: see ``maestro_rows`` and ``exact_rows``; rows of ``hierarchy_rows`` have
+keys of their own.
 """
 
 from __future__ import annotations
@@ -17,13 +18,26 @@ from typing import IO, Any
 from maestro_env.base.errors import ModelError, TooLongError, complain, quoted
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.compat import exact_rows, maestro_rows
-from maestro_env.evaluation.models import find_model
+from maestro_env.evaluation.models import MODELS, find_model
 
 _USAGE_STATUS = 2
 _Evaluate = Callable[[dict[str, Any]], dict[str, Any]]
-_EVALUATORS = {"maestro": maestro_rows.evaluate, "exact": exact_rows.evaluate}
+
+
+def _evaluate_hierarchy(row: dict[str, Any]) -> dict[str, Any]:
+    # It needs numpy, which rows of the other models should not wait for.
+    from maestro_env.compat import hierarchy_rows
+
+    return hierarchy_rows.evaluate(row)
+
+
+_EVALUATORS: dict[str, _Evaluate] = {
+    "maestro": maestro_rows.evaluate,
+    "exact": exact_rows.evaluate,
+    "hierarchy": _evaluate_hierarchy,
+}
 _MAX_LINE = 2**20
-_RESULTS = ("out", "error", "status")
+_RESULTS = ("out", "error", "status", "traffic")
 
 
 class RowError(Exception):
@@ -58,7 +72,8 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
     if (model := values["model"]) not in _EVALUATORS:
         raise RowError(f"unknown model {quoted(model)}; allowed: {', '.join(_EVALUATORS)}")
     try:
-        find_model(model)
+        if model in MODELS:
+            find_model(model)
     except ModelError as error:
         raise RowError(str(error)) from None
     return values

@@ -6,6 +6,7 @@
 #include "../maestro/analysis.hpp"
 #include "evaluator.hpp"
 #include "hardware.hpp"
+#include "hierarchy.hpp"
 #include "masks.hpp"
 #include "names.hpp"
 #include "network.hpp"
@@ -41,4 +42,5 @@ PYBIND11_MODULE(_native, m) {
   bind_prior(m);
   bind_quantised(m);
   bind_sparse(m);
+  bind_hierarchy(m);
 }

@@ -1,0 +1,317 @@
+"""An accelerator with any number of memories and spatial fan-outs (docs/spec/hierarchy.md, H1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from maestro_env import _native
+from maestro_env.base.checks import (
+    MAX_INT,
+    require_integer,
+    require_name,
+    require_number,
+    require_type,
+    tuple_of,
+)
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, quoted
+
+TENSORS = ("input", "filter", "output")
+
+_UNLIMITED = float("inf")
+_MAX_BITS = 2**53
+_MAX_WIDTH = 2**20
+_MAC = "mac"
+
+Sizes = int | Mapping[str, int] | None
+"""One number for all tensors, or one for some of them by name; None: no limit, or the default."""
+
+
+def _flags(what: str, tensors: Collection[str]) -> list[bool]:
+    """Return which tensors are named."""
+    known = tuple_of(what, tensors, str, f"some of {', '.join(TENSORS)}")
+    for each in known:
+        if each not in TENSORS:
+            raise HardwareError(f"{what} have {quoted(each)}; allowed: {', '.join(TENSORS)}")
+    return [tensor in known for tensor in TENSORS]
+
+
+def _by_tensor(what: str, sizes: Mapping[str, int], most: int) -> dict[str, int]:
+    """Return sizes by the name of a tensor, checked."""
+    _flags(f"tensors of {what}", sizes)
+    return {
+        tensor: require_integer(f"{what} of {tensor}", size, HardwareError, most=most)
+        for tensor, size in sizes.items()
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryElement:
+    """A memory, or a part of one that has a place of its own in the loop nest.
+
+    Args:
+        name: of the element.
+        keeps: tensors that it holds; the others bypass it.
+        pool: name of an earlier element with the physical memory that this one is a part of. That
+            one has the capacity, the ports and the energies of all its parts.
+        capacity_bits: of all tensors together, or by tensor.
+        width_bits: of a word, of all tensors or by tensor; by default the hierarchy's.
+        buffers: how many tiles of each tensor it holds at a time: 1, or 2 to load one meanwhile.
+        read_bw: bits a cycle that an instance sends, in and out of the array.
+        write_bw: bits a cycle that an instance takes.
+        bw: instead of the two, of one port for both ways.
+        read_pj_per_bit: energy of a read.
+        write_pj_per_bit: energy of a write.
+        forgets: tensors whose whole tile is loaded in every step, whatever was there before.
+    """
+
+    name: str
+    keeps: Collection[str] = TENSORS
+    pool: str | None = None
+    capacity_bits: Sizes = None
+    width_bits: Sizes = None
+    buffers: int = 1
+    read_bw: float | None = None
+    write_bw: float | None = None
+    bw: float | None = None
+    read_pj_per_bit: float = 0.0
+    write_pj_per_bit: float = 0.0
+    forgets: Collection[str] = ()
+
+    @property
+    def _of_pool(self) -> tuple[object, ...]:
+        """What a part of another memory must leave to that one."""
+        ports = (self.read_bw, self.write_bw, self.bw)
+        return (
+            self.capacity_bits,
+            *ports,
+            self.read_pj_per_bit or None,
+            self.write_pj_per_bit or None,
+        )
+
+    def native(self, word_bits: int, pool: int) -> dict[str, Any]:
+        """Return the element as the C++ core reads it.
+
+        Args:
+            word_bits: default width of a word.
+            pool: index of the element with the physical memory.
+
+        Raises:
+            HardwareError: a number or name out of range.
+        """
+        what = f"memory {self.name}"
+        if self.pool is not None and self._of_pool != (None,) * 6:
+            raise HardwareError(
+                f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths and "
+                "energies there, none here"
+            )
+        if self.bw is not None and (self.read_bw, self.write_bw) != (None, None):
+            raise HardwareError(f"{what} has bw and read_bw or write_bw; allowed: either")
+        widths: Mapping[str, int] = dict.fromkeys(TENSORS, word_bits)
+        if isinstance(self.width_bits, Mapping):
+            widths = {**widths, **_by_tensor(f"{what}: width_bits", self.width_bits, _MAX_WIDTH)}
+        elif self.width_bits is not None:
+            width = require_integer(
+                f"{what}: width_bits", self.width_bits, HardwareError, most=_MAX_WIDTH
+            )
+            widths = dict.fromkeys(TENSORS, width)
+        return {
+            "name": self.name,
+            "keeps": _flags(f"{what}: tensors it keeps", self.keeps),
+            "forgets": _flags(f"{what}: tensors it forgets", self.forgets),
+            "width": [widths[tensor] for tensor in TENSORS],
+            "buffers": require_integer(f"{what}: buffers", self.buffers, HardwareError, most=1024),
+            "pool": pool,
+            **self._capacities(what),
+            "read_bw": _rate(f"{what}: read_bw", self.read_bw if self.bw is None else self.bw),
+            "write_bw": _rate(f"{what}: write_bw", self.write_bw if self.bw is None else self.bw),
+            "one_port": self.bw is not None,
+            "read_pj": _energy(f"{what}: read_pj_per_bit", self.read_pj_per_bit),
+            "write_pj": _energy(f"{what}: write_pj_per_bit", self.write_pj_per_bit),
+        }
+
+    def _capacities(self, what: str) -> dict[str, Any]:
+        what = f"{what}: capacity_bits"
+        shared, each = _UNLIMITED, {}
+        if isinstance(self.capacity_bits, Mapping):
+            each = _by_tensor(what, self.capacity_bits, _MAX_BITS)
+        elif self.capacity_bits is not None:
+            shared = require_integer(what, self.capacity_bits, HardwareError, most=_MAX_BITS)
+        return {
+            "capacity": float(shared),
+            "capacity_of": [float(each.get(tensor, _UNLIMITED)) for tensor in TENSORS],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FanoutElement:
+    """Instances side by side of everything below, along one axis.
+
+    Args:
+        name: of the element.
+        size: number of instances; None is unlimited.
+        axis: along which they stand; of no effect on costs.
+        apart: tensors of which every instance is served by itself: inputs and filters without
+            multicast, outputs that are not added up on their way.
+        pj_per_bit: energy of a word, per bit, that an instance takes in or sends up.
+    """
+
+    name: str
+    size: int | None = None
+    axis: Literal["X", "Y"] = "X"
+    apart: Collection[str] = ()
+    pj_per_bit: float = 0.0
+
+    def native(self) -> dict[str, Any]:
+        """Return the element as the C++ core reads it."""
+        what = f"fan-out {self.name}"
+        if self.axis not in ("X", "Y"):
+            raise HardwareError(f"{what}: axis is {quoted(self.axis)}; allowed: X, Y")
+        size = MAX_INT if self.size is None else self.size
+        apart = _flags(f"{what}: tensors apart", self.apart)
+        return {
+            "name": self.name,
+            "size": require_integer(f"{what}: size", size, HardwareError),
+            "together": [not each for each in apart],
+            "pj": _energy(f"{what}: pj_per_bit", self.pj_per_bit),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacElement:
+    """The multiply-accumulate units, below the last element.
+
+    Args:
+        simd: MACs a cycle of each.
+        latches: tensors of which a unit keeps its word for the next step; of the others every MAC
+            reads its word from the innermost memory that keeps them.
+        pj: energy of a MAC.
+    """
+
+    simd: int = 1
+    latches: Collection[str] = ()
+    pj: float = 0.0
+
+    def native(self) -> dict[str, Any]:
+        """Return the units as the C++ core reads them."""
+        return {
+            "simd": require_integer("simd of a MAC unit", self.simd, HardwareError),
+            "latch": _flags("tensors that a MAC unit latches", self.latches),
+            "pj": _energy("pj of a MAC", self.pj),
+        }
+
+
+Element = MemoryElement | FanoutElement
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Memories and fan-outs, outermost first; the MAC units come last.
+
+    Args:
+        elements: the first is a memory that keeps all tensors, without limit of its capacity.
+        mac: the units that compute.
+        word_bits: of the words of all tensors, unless a memory says otherwise.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        HardwareError: an accelerator that cannot exist; the message says what to change.
+    """
+
+    elements: Sequence[Element]
+    mac: MacElement = field(default_factory=MacElement)
+    word_bits: int = 8
+
+    def __post_init__(self) -> None:
+        elements = tuple_of("elements", self.elements, object, "memories and fan-outs")
+        for each in elements:
+            if not isinstance(each, Element):
+                raise ArgumentTypeError(
+                    f"an element is {quoted(each)}; allowed: a MemoryElement or a FanoutElement"
+                )
+        object.__setattr__(self, "elements", elements)
+        require_type("mac", self.mac, MacElement, "such as MacElement()")
+        require_integer("word_bits", self.word_bits, HardwareError, most=_MAX_WIDTH)
+        self._check_names()
+        self._check_chain()
+        self.native()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the elements, outermost first."""
+        return [element.name for element in self.elements]
+
+    @property
+    def memories(self) -> list[MemoryElement]:
+        """The memories, outermost first."""
+        return [element for element in self.elements if isinstance(element, MemoryElement)]
+
+    def native(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return elements and MAC units as the C++ core reads them."""
+        elements = [
+            element.native(self.word_bits, self._pool(index, element))
+            if isinstance(element, MemoryElement)
+            else element.native()
+            for index, element in enumerate(self.elements)
+        ]
+        return elements, self.mac.native()
+
+    def _check_names(self) -> None:
+        for index, element in enumerate(self.elements):
+            require_name("name of an element", element.name, HardwareError, "such as GLB")
+            if element.name in (_MAC, *self.names[:index]):
+                raise HardwareError(
+                    f"two elements are called {quoted(element.name)}; allowed: a name for each, "
+                    f"other than {_MAC}"
+                )
+
+    def _check_chain(self) -> None:
+        first = self.elements[0] if self.elements else None
+        if not isinstance(first, MemoryElement) or not set(TENSORS) <= set(first.keeps):
+            raise HardwareError(
+                f"the first element is {quoted(first and first.name)}; allowed: a memory that "
+                f"keeps {', '.join(TENSORS)}"
+            )
+        fanouts = len(self.elements) - len(self.memories)
+        limits = _native.HIERARCHY_MAX_ELEMENTS, _native.HIERARCHY_MAX_FANOUTS
+        if len(self.elements) > limits[0] or fanouts > limits[1]:
+            raise HardwareError(
+                f"{len(self.elements)} elements, {fanouts} of them fan-outs; allowed: at most "
+                f"{limits[0]} and {limits[1]}"
+            )
+
+    def _pool(self, index: int, element: MemoryElement) -> int:
+        """Return the index of the element with the physical memory of one."""
+        if element.pool is None:
+            return index
+        earlier = self.elements[:index]
+        since = 0
+        for other in range(index - 1, -1, -1):
+            found = earlier[other]
+            if not isinstance(found, MemoryElement):
+                since += 1
+            elif found.name == element.pool and found.pool is None and not since:
+                return other
+        allowed = [
+            each.name
+            for place, each in enumerate(earlier)
+            if isinstance(each, MemoryElement)
+            and each.pool is None
+            and all(isinstance(between, MemoryElement) for between in earlier[place:])
+        ]
+        raise HardwareError(
+            f"memory {element.name} is a part of {quoted(element.pool)}; allowed: an earlier "
+            f"memory without a fan-out in between, here {', '.join(allowed) or 'none'}"
+        )
+
+
+def _rate(what: str, given: float | None) -> float:
+    """Return bits a cycle; None is unlimited."""
+    if given is None:
+        return _UNLIMITED
+    return require_number(what, given, HardwareError, most=float(_MAX_BITS), positive=True)
+
+
+def _energy(what: str, given: float) -> float:
+    return require_number(what, given, HardwareError, most=_native.MAX_ENERGY)

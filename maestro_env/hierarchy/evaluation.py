@@ -1,0 +1,226 @@
+"""Evaluates mappings on an accelerator with any number of memories: one, or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.base.checks import MAX_INT, require_integer
+from maestro_env.base.errors import ArgumentTypeError, MappingError, UnknownNameError, quoted
+from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.workloads.layer import Layer
+
+FIGURES: tuple[str, ...] = _native.HIERARCHY_FIGURES
+"""Columns of a batch: cycles in all, of unit 0's MACs, of first fetches, of last drains, of the
+busiest port; energy in nJ (H6, H7)."""
+
+STATUSES: tuple[str, ...] = _native.HIERARCHY_STATUSES
+"""Status codes of a batch index this tuple (H7)."""
+
+Halo = Literal["always", "innermost"]
+Share = Literal["windows", "tiles"]
+PartialSums = Literal["readback", "bias", "destination"]
+NestMapping = Sequence[Sequence[tuple[str, int]]]
+"""Loops (dimension, tile) of each element: temporal at a memory, spatial at a fan-out (H2)."""
+
+_CHOICES = {"halo": get_args(Halo), "share": get_args(Share), "psum": get_args(PartialSums)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conventions:
+    """Switches for comparisons with other tools (H8); the defaults are this model's.
+
+    Args:
+        halo: rows that two windows share stay whenever both steps need them, or only as the
+            innermost loop advances.
+        share: units of a fan-out share the words of overlapping windows, or equal tiles alone.
+        psum: partial sums with an older value go down again; also the first ones (a bias); or none
+            does, and they are added where they are stored.
+        drains: words that leave a memory are read from it.
+        exposed: first fetches and last drains take time of their own.
+        latch: every MAC unit keeps its operands for the next step.
+    """
+
+    halo: Halo = "always"
+    share: Share = "windows"
+    psum: PartialSums = "readback"
+    drains: bool = True
+    exposed: bool = True
+    latch: bool = False
+
+    def native(self) -> dict[str, int]:
+        """Return the switches as the C++ core reads them."""
+        codes = {}
+        for name, value in ((each.name, getattr(self, each.name)) for each in fields(self)):
+            allowed = _CHOICES.get(name, (False, True))
+            if value not in allowed:
+                raise UnknownNameError(name, value, map(str, allowed))
+            codes[name] = allowed.index(value)
+        return codes
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Words of one tensor between two memories that hold it, or a memory and ``mac`` (H3, H4).
+
+    Args:
+        tensor: input, filter or output.
+        parent: name of the outer memory.
+        child: name of the inner memory, or mac.
+        parent_words: read at all instances of the parent; of outputs, arriving there.
+        child_words: taken in by all instances of the child; of outputs, leaving them.
+        first_arrivals: of outputs, arrivals that find no older value.
+        parent_reads: accesses of the parent for this.
+        parent_writes: likewise.
+        child_reads: accesses of the child; of outputs, the drains.
+        child_writes: of outputs, partial sums that come back; a fraction where tiles are ragged.
+    """
+
+    tensor: str
+    parent: str
+    child: str
+    parent_words: int
+    child_words: int
+    first_arrivals: int
+    parent_reads: float
+    parent_writes: float
+    child_reads: float
+    child_writes: float
+
+
+@dataclass(frozen=True)
+class HierarchyCost:
+    """What a mapping costs.
+
+    Args:
+        status: ``ok``, or ``pool_overflow`` if the tiles exceed a capacity.
+        latency_cycles: first + max(compute, port) + last cycles.
+        compute_cycles: of the unit with the largest tiles.
+        first_cycles: of the first fetch of every memory.
+        last_cycles: of the last drain of every memory.
+        port_cycles: that the busiest port needs for all else.
+        energy_nj: of MACs, accesses and fan-outs.
+        macs: of the layer.
+        traffic: words between each pair of consecutive holders.
+        needed_bits: that the tiles take, by name of the physical memory.
+    """
+
+    status: str
+    latency_cycles: float
+    compute_cycles: float
+    first_cycles: float
+    last_cycles: float
+    port_cycles: float
+    energy_nj: float
+    macs: int
+    traffic: tuple[Moved, ...]
+    needed_bits: Mapping[str, float]
+
+
+class HierarchyEvaluator:
+    """Evaluates mappings of one layer on one accelerator.
+
+    Args:
+        layer: a layer, or the shape of one (with dilation).
+        hierarchy: the accelerator.
+        conventions: for comparisons with other tools.
+    """
+
+    def __init__(
+        self,
+        layer: Layer | Shape,
+        hierarchy: Hierarchy,
+        conventions: Conventions | None = None,
+    ) -> None:
+        self.shape = Shape.of(layer) if isinstance(layer, Layer) else layer
+        self.hierarchy = hierarchy
+        options = (conventions or Conventions()).native()
+        elements, mac = hierarchy.native()
+        self._native = _native.Hierarchy(
+            self.shape.native(), self.shape.stride, self.shape.dilation, elements, mac, options
+        )
+
+    def evaluate(self, mapping: NestMapping) -> tuple[HierarchyCost | None, str]:
+        """Return the cost of a mapping, None if it has none, and its status (H7).
+
+        Args:
+            mapping: loops of each element, outermost first. A tile larger than what it cuts is
+                clipped; what is left below the last element is executed MAC by MAC.
+
+        Raises:
+            MappingError: not a list of loops for each element, or an unknown dimension.
+        """
+        status, results = self._native.evaluate(self._loops(mapping))
+        if results is None:
+            return None, status
+        traffic = tuple(Moved(**each) for each in results.pop("traffic"))
+        bits = zip(self.hierarchy.elements, results.pop("needed_bits"), strict=True)
+        needed = {
+            element.name: needed
+            for element, needed in bits
+            if isinstance(element, MemoryElement) and element.pool is None
+        }
+        return HierarchyCost(status, traffic=traffic, needed_bits=needed, **results), status
+
+    def encode(self, mappings: Sequence[NestMapping]) -> NDArray[np.int32]:
+        """Return mappings as int32[N, L, 3]: element, dimension (of ``DIMS``), tile of each loop.
+
+        L is the number of loops of the longest; shorter ones end with an element of -1.
+        """
+        rows = [self._loops(mapping) for mapping in mappings]
+        width = max((len(row) for row in rows), default=0)
+        return np.array(
+            [[*row, *[(-1, 0, 0)] * (width - len(row))] for row in rows], dtype=np.int32
+        ).reshape(len(rows), width, 3)
+
+    def evaluate_batch(
+        self, mappings: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Return the figures of many mappings, float64[N, M], and their status codes, uint8[N].
+
+        Args:
+            mappings: int32[N, L, 3] as ``encode`` makes it, in C order.
+
+        The columns are ``FIGURES``; NaN where a mapping has no cost. Codes index ``STATUSES``.
+        """
+        array = np.asarray(mappings)
+        if array.dtype != np.int32 or array.ndim != 3 or array.shape[2] != 3:
+            raise ArgumentTypeError(
+                f"mappings are {array.dtype} of shape {array.shape}; allowed: int32[N, L, 3]"
+            )
+        return self._native.evaluate_batch(np.ascontiguousarray(array))
+
+    def _loops(self, mapping: NestMapping) -> list[tuple[int, int, int]]:
+        names = self.hierarchy.names
+        listed = isinstance(mapping, Sequence) and all(isinstance(x, Sequence) for x in mapping)
+        if not listed or len(mapping) != len(names):
+            raise MappingError(
+                f"a mapping of {quoted(mapping)}; allowed: a list of loops for each of "
+                f"{', '.join(names)}"
+            )
+        return [
+            (element, *self._loop(names[element], loop))
+            for element, loops in enumerate(mapping)
+            for loop in loops
+        ]
+
+    def _loop(self, element: str, loop: Any) -> tuple[int, int]:
+        try:
+            name, tile = loop
+            dim = self.shape.dim(name)
+        except (TypeError, ValueError):
+            dim = None
+        if dim is None:
+            raise MappingError(
+                f"{element} has the loop {quoted(loop)}; allowed: (dimension, tile), with one of "
+                f"{', '.join((*self.shape.names, *DIMS))}"
+            )
+        # No extent is larger, so neither need a tile be; one below 1 has a status.
+        size = require_integer(f"{element}: tile of {name}", tile, MappingError, -MAX_INT, 2**63)
+        return dim, min(size, MAX_INT)

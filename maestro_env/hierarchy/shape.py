@@ -1,0 +1,83 @@
+"""The eight loops of a layer, with strides and dilation (docs/spec/hierarchy.md, H2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from maestro_env.base.checks import require_integer, require_type
+from maestro_env.base.errors import ArgumentTypeError, LayerError, quoted
+from maestro_env.workloads.layer import Layer, loop_of, nest
+
+DIMS = ("N", "G", "K", "C", "P", "Q", "R", "S")
+"""Batch, groups, filters, channels, output rows and columns, window rows and columns."""
+
+_OUTPUTS = {"P": ("Y", "R"), "Q": ("X", "S")}
+_OWN = {"Y'": "P", "X'": "Q"}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Extents of the loops: out[n,g,k,p,q] += in[n,g,c, p*sy+r*dy, q*sx+s*dx] * filter[g,k,c,r,s].
+
+    Args:
+        extents: by dimension of ``DIMS``; 1 where none is given.
+        stride: of rows and of columns.
+        dilation: of rows and of columns.
+        names: other names of dimensions, as mappings may have them.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        LayerError: an unknown dimension, or a number out of range.
+    """
+
+    extents: Mapping[str, int]
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_type("extents", self.extents, Mapping, "such as {'K': 16}")
+        for dim, extent in self.extents.items():
+            if dim not in DIMS:
+                raise LayerError(f"unknown dimension {quoted(dim)}; allowed: {', '.join(DIMS)}")
+            require_integer(f"extent of {dim}", extent, LayerError)
+        for what in ("stride", "dilation"):
+            values = getattr(self, what)
+            if not isinstance(values, tuple | list) or len(values) != len(_OUTPUTS):
+                raise ArgumentTypeError(
+                    f"{what} is {quoted(values)}; allowed: a pair, of rows and of columns"
+                )
+            pair = tuple(require_integer(what, each, LayerError) for each in values)
+            object.__setattr__(self, what, pair)
+
+    @classmethod
+    def of(cls, layer: Layer, dilation: tuple[int, int] = (1, 1)) -> Shape:
+        """Return the loops of a layer whose windows have some dilation.
+
+        Raises:
+            LayerError: the dilated window is larger than the input.
+        """
+        spread = cls({}, dilation=dilation).dilation
+        extents = {_OWN.get(loop, loop): size for loop, size in nest(layer).items()}
+        loops = {dim: loop_of(layer, dim) for dim in layer.loop_extents}
+        names = {dim: _OWN.get(loop, loop) for dim, loop in loops.items()}
+        pairs = zip(_OUTPUTS.items(), layer.stride, spread, strict=True)
+        for (dim, (axis, window)), stride, step in pairs if layer.is_convolution else ():
+            reach = (layer.extents[window] - 1) * step + 1
+            if reach > layer.extents[axis]:
+                raise LayerError(
+                    f"layer {layer}: a window {window} = {layer.extents[window]} of dilation "
+                    f"{step} is larger than the input {axis} = {layer.extents[axis]}"
+                )
+            extents[dim] = (layer.extents[axis] - reach) // stride + 1
+        return cls(extents, layer.stride, dilation, names)
+
+    def dim(self, name: str) -> int | None:
+        """Return the number of a dimension by any of its names, None if there is none."""
+        known = self.names.get(name, name)
+        return DIMS.index(known) if known in DIMS else None
+
+    def native(self) -> list[int]:
+        """Return all extents in the order of ``DIMS``."""
+        return [self.extents.get(dim, 1) for dim in DIMS]

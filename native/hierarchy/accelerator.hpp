@@ -1,0 +1,75 @@
+// An accelerator as a list of memories and fan-outs, outermost first; the MAC comes last (H1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "../core/layer.hpp"
+
+namespace gym::hierarchy {
+
+using PerTensorFlag = std::array<bool, kTensors>;
+using PerTensorCount = std::array<std::int64_t, kTensors>;
+
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// Loops and fan-outs of a dimension are numbered in a few bits of a key.
+inline constexpr int kMaxElements = 48;
+inline constexpr int kMaxFanouts = 24;
+
+struct Memory {
+  PerTensorFlag keeps{};    // the others bypass it
+  PerTensorFlag forgets{};  // history `none`: every step loads its whole tile
+  PerTensorCount width{};   // bits of a word
+  int buffers = 1;          // tiles held
+  // The element with the physical memory that this is a part of; the rest is that one's.
+  int pool = 0;
+  double capacity = kUnlimited;  // bits, of all tensors together, and of each
+  std::array<double, kTensors> capacity_of{kUnlimited, kUnlimited, kUnlimited};
+  // Bits a cycle and instance; one port for both ways has `read_bw`.
+  double read_bw = kUnlimited, write_bw = kUnlimited;
+  bool one_port = false;
+  double read_pj = 0, write_pj = 0;  // a bit
+};
+
+struct Fanout {
+  std::int64_t size = std::numeric_limits<std::int64_t>::max();
+  // Whether its units get words of inputs and filters in one read, and add up outputs on the way.
+  PerTensorFlag together{true, true, true};
+  double pj = 0;  // a bit that a unit below takes in or sends up
+};
+
+struct Element {
+  bool is_memory = true;
+  Memory memory;
+  Fanout fanout;
+};
+
+struct Accelerator {
+  std::vector<Element> elements;
+  std::int64_t simd_lanes = 1;  // MACs a cycle
+  PerTensorFlag latch{};        // whether a MAC keeps its operand for the next step
+  double mac_pj = 0;
+
+  // What is above the MAC counts as one more element: the loops that leave one MAC (H2).
+  int rest() const { return static_cast<int>(elements.size()); }
+  int mac() const { return rest() + 1; }
+};
+
+// Where this model's conventions are not those of others; the first of each is ours (H8).
+enum class Halo : std::uint8_t { always, innermost };
+enum class Share : std::uint8_t { windows, tiles };
+enum class PartialSums : std::uint8_t { readback, bias, destination };
+
+struct Options {
+  Halo halo = Halo::always;
+  Share share = Share::windows;
+  PartialSums psum = PartialSums::readback;
+  bool drains = true;   // whether words that leave a memory are read from it
+  bool exposed = true;  // whether the first fill and the last drain take time of their own
+  bool latch = false;   // at the MAC, of all tensors
+};
+
+}  // namespace gym::hierarchy

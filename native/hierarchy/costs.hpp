@@ -1,0 +1,71 @@
+// What the words that move cost: accesses, time, energy, capacity (H4, H6, H7).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "traffic.hpp"
+
+namespace gym::hierarchy {
+
+// Words that two holders read and write for each other. Fills of outputs may be fractions.
+struct Flow {
+  double parent_reads = 0, parent_writes = 0, child_reads = 0, child_writes = 0;
+};
+
+// All flows of a boundary, and those of the first parent and child.
+struct Flows {
+  Flow all, first, fetch, drain;  // of `first`, what comes before the first step and after the last
+  double carried = 0;             // words that children take in and send up
+};
+
+struct Figures {
+  double latency_cycles, compute_cycles;
+  double first_cycles, last_cycles;  // exposed
+  double port_cycles;                // of the busiest port
+  double energy_pj;
+};
+
+class Costs {
+ public:
+  Costs(const Accelerator& accelerator, const Options& options,
+        const std::vector<Boundary>& boundaries);
+
+  // Whether a bandwidth is limited.
+  bool timed() const { return timed_; }
+
+  std::vector<Flows> flows(const std::vector<Moved>& moved) const;
+  // Bits that a mapping needs of each pool, by element.
+  std::vector<double> needs(const Nest& nest, const Traffic& traffic) const;
+  bool fits(const Nest& nest, const Traffic& traffic) const;
+  // `used` are the instances of each element.
+  Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
+                  double compute_cycles, double macs) const;
+
+ private:
+  // Bits through the ports of each pool.
+  struct Bits {
+    std::vector<double> read, written;
+  };
+
+  Bits no_bits() const;
+  void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
+            double share_of_child, Bits& bits) const;
+  double busiest(const Bits& bits) const;
+  double exposed(const std::vector<Flows>& flows, Flow Flows::* part, Bits& steady) const;
+  double port_cycles(const std::vector<Flows>& flows, std::span<const std::int64_t> used) const;
+  double energy_pj(const std::vector<Flows>& flows, double macs) const;
+  double tile_bits(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
+
+  const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
+  const Memory& pool(int element) const { return memory(memory(element).pool); }
+
+  const Accelerator& accelerator_;
+  const Options& options_;
+  const std::vector<Boundary>& boundaries_;
+  bool timed_ = false;
+};
+
+}  // namespace gym::hierarchy

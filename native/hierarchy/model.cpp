@@ -1,0 +1,38 @@
+#include "model.hpp"
+
+namespace gym::hierarchy {
+
+Model::Model(const Shape& shape, const Accelerator& accelerator, const Options& options)
+    : shape_(shape),
+      accelerator_(accelerator),
+      options_(options),
+      nest_(accelerator_),
+      traffic_(shape_, accelerator_, options_),
+      costs_(accelerator_, options_, traffic_.boundaries()) {}
+
+// A word counts in a step in which a MAC touches it, so no counter exceeds this product (H7).
+bool Model::overflows() const {
+  double levels = 1;
+  for (const Element& each : accelerator_.elements) levels += each.is_memory ? 1 : 0;
+  return levels * shape_.macs_estimate() * nest_.units_estimate() >= 0x1p60;
+}
+
+Verdict Model::evaluate(Mapping mapping, Figures& figures) {
+  const Verdict verdict = nest_.read(shape_, mapping);
+  if (verdict != Verdict::ok) return verdict;
+  if (overflows()) return Verdict::overflow;
+  const bool first = costs_.timed() && options_.exposed;
+  traffic_.count(nest_, first ? Detail::time : Detail::totals, moved_);
+  flows_ = costs_.flows(moved_);
+  used_.clear();
+  if (costs_.timed() && !options_.exposed) {
+    for (int e = 0; e < accelerator_.rest(); ++e) {
+      used_.push_back(traffic_.instances(nest_, e, (LoopSet{1} << kLoops) - 1));
+    }
+  }
+  figures = costs_.figures(flows_, used_, static_cast<double>(traffic_.compute_cycles(nest_)),
+                           static_cast<double>(macs()));
+  return costs_.fits(nest_, traffic_) ? Verdict::ok : Verdict::pool_overflow;
+}
+
+}  // namespace gym::hierarchy

@@ -1,0 +1,93 @@
+// Words that move between consecutive holders of each tensor (H3 to H5).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "factors.hpp"
+#include "sliding.hpp"
+
+namespace gym::hierarchy {
+
+// Two consecutive holders of a tensor: memories, or a memory and the MAC.
+struct Boundary {
+  TensorId tensor;
+  int parent, child;
+};
+
+// Whose words: those of all instances of the parent, of all units of the child, of the first
+// instance of the parent, of the first unit of the child.
+enum Side { kParents, kChildren, kFirstParent, kFirstChild, kSides };
+
+// Inputs and filters move down, outputs up.
+struct Moved {
+  std::array<std::int64_t, kSides> words{};
+  // Of the first parent and child, outside the steady state: the first fetch, or, of outputs, what
+  // leaves after the last step; and of outputs what the first step would find with a bias.
+  std::array<std::int64_t, kSides> edge{}, begin{};
+  // Arrivals of outputs that find no older value, at all parents and at the first (H4).
+  std::int64_t fresh = 0, fresh_first = 0;
+};
+
+// What is wanted beside the totals of parents and children.
+enum class Detail : std::uint8_t { totals, time };
+
+class Traffic {
+ public:
+  Traffic(const Shape& shape, const Accelerator& accelerator, const Options& options);
+
+  const std::vector<Boundary>& boundaries() const { return boundaries_; }
+
+  // The same order.
+  void count(const Nest& nest, Detail detail, std::vector<Moved>& moved);
+
+  // Cycles that unit 0 computes, and MACs of the layer.
+  std::int64_t compute_cycles(const Nest& nest);
+  std::int64_t macs() const;
+  // Words of a tensor in the largest box that an element gets (H7).
+  std::int64_t tile_words(const Nest& nest, TensorId tensor, int element) const;
+  // Instances of an element that are ever at work, along some dimensions.
+  std::int64_t instances(const Nest& nest, int element, LoopSet dims);
+
+ private:
+  using Cuts = std::array<Cut, kLoops>;
+  using Views = std::array<View, kLoops>;
+
+  struct Axis {
+    LoopId output, window;
+    SlidingAxis sliding;
+    // Sums by the factors of its two dimensions.
+    std::vector<std::uint64_t> keys;
+    std::vector<std::int64_t> sums;
+  };
+
+  // One of the sums over steps: of one tensor, between two holders, of one side.
+  struct Sum {
+    TensorId tensor;
+    std::array<int, kLoops> above{};  // loops of each dimension above the child
+    Views views;
+  };
+
+  Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
+  bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
+  View view(const Chain& chain, int dim, const Boundary& boundary, Side side) const;
+  // Without `halo`, tiles of a sliding axis that have moved share nothing.
+  std::int64_t product(const Sum& sum, const Cuts& cuts, bool halo = true);
+  std::int64_t axis_words(std::size_t axis, const Sum& sum, const Cuts& cuts, bool halo);
+  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo) const;
+  std::int64_t words(const Nest& nest, const Boundary& boundary, const Sum& sum);
+  bool forgets(const Boundary& boundary) const;
+  void add_first(const Nest& nest, const Boundary& boundary, Moved& moved);
+  void add_fresh(const Nest& nest, const Boundary& boundary, Detail detail, Moved& moved);
+
+  const Shape& shape_;
+  const Accelerator& accelerator_;
+  const Options& options_;
+  std::vector<Boundary> boundaries_;
+  std::vector<LoopId> dims_;  // of more than one index: the others change nothing
+  std::array<Factors, kLoops> factors_;
+  std::array<Axis, 2> axes_;
+};
+
+}  // namespace gym::hierarchy

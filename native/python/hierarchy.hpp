@@ -1,0 +1,182 @@
+// The model of accelerators with any memories, on behalf of Python, which checks descriptions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../hierarchy/model.hpp"
+#include "names.hpp"
+#include "points.hpp"
+#include "pybind.hpp"
+
+namespace gym::python {
+
+inline constexpr std::array<const char*, kTensors> kTensorNames = {"input", "filter", "output"};
+inline constexpr std::array<const char*, 6> kFigureNames = {
+    "latency_cycles", "compute_cycles", "first_cycles", "last_cycles", "port_cycles", "energy_nj"};
+
+class Hierarchy {
+  // Element, dimension, tile.
+  static constexpr py::ssize_t kEntries = 3;
+  static_assert(sizeof(hierarchy::MappedLoop) == kEntries * sizeof(std::int32_t));
+  using Row = std::array<double, kFigureNames.size()>;
+
+ public:
+  Hierarchy(const std::array<std::int64_t, kLoops>& extents,
+            const std::array<std::int64_t, 2>& strides,
+            const std::array<std::int64_t, 2>& dilations, const std::vector<py::dict>& elements,
+            const py::dict& mac, const py::dict& options)
+      : model_({extents, strides, dilations}, read(elements, mac), read_options(options)) {
+    for (const py::dict& each : elements) {
+      names_.push_back(each.contains("name") ? each["name"].cast<std::string>() : "");
+    }
+    names_.resize(elements.size() + 1);
+    names_.emplace_back("mac");
+  }
+
+  // Plain Python numbers of one mapping; the results are None if there are none.
+  py::tuple evaluate(const std::vector<std::array<std::int32_t, kEntries>>& loops) {
+    hierarchy::Figures figures{};
+    const auto* first = reinterpret_cast<const hierarchy::MappedLoop*>(loops.data());
+    const hierarchy::Verdict verdict = model_.evaluate({first, loops.size()}, figures);
+    const py::str status{std::string(name_of(verdict))};
+    if (!has_results(verdict)) return py::make_tuple(status, py::none());
+    py::dict results;
+    const Row row = row_of(figures);
+    for (std::size_t i = 0; i < row.size(); ++i) results[kFigureNames[i]] = row[i];
+    results["macs"] = model_.macs();
+    results["traffic"] = traffic();
+    results["needed_bits"] = model_.needs();
+    return py::make_tuple(status, results);
+  }
+
+  // Of int32[N, L, 3]; loops whose element is -1 end a mapping. Returns float64[N, 6], NaN where
+  // there are no results, and uint8[N].
+  py::tuple evaluate_batch(const PointArray& mappings) {
+    if (mappings.ndim() != 3 || mappings.shape(2) != kEntries) {
+      throw std::invalid_argument("mappings are int32[N, loops, 3], got " + described(mappings));
+    }
+    const py::ssize_t count = mappings.shape(0), width = mappings.shape(1);
+    auto rows = new_array<double>(Shape<2>{count, static_cast<py::ssize_t>(kFigureNames.size())});
+    auto statuses = new_array<std::uint8_t>(Shape<1>{count});
+    auto* row = reinterpret_cast<Row*>(rows.mutable_data());
+    std::uint8_t* status = statuses.mutable_data();
+    const auto* loops = reinterpret_cast<const hierarchy::MappedLoop*>(mappings.data());
+    {
+      py::gil_scoped_release release;
+      for (py::ssize_t i = 0; i < count; ++i, loops += width) {
+        const auto* end =
+            std::find_if(loops, loops + width, [](const auto& loop) { return loop.element == -1; });
+        hierarchy::Figures figures{};
+        const hierarchy::Verdict verdict = model_.evaluate({loops, end}, figures);
+        status[i] = static_cast<std::uint8_t>(verdict);
+        row[i] = row_of(figures);
+        if (!has_results(verdict)) row[i].fill(std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+    return py::make_tuple(rows, statuses);
+  }
+
+ private:
+  static std::string_view name_of(hierarchy::Verdict verdict) {
+    return hierarchy::kVerdictNames[static_cast<std::size_t>(verdict)];
+  }
+
+  static bool has_results(hierarchy::Verdict verdict) {
+    return verdict == hierarchy::Verdict::ok || verdict == hierarchy::Verdict::pool_overflow;
+  }
+
+  static Row row_of(const hierarchy::Figures& figures) {
+    return {figures.latency_cycles, figures.compute_cycles, figures.first_cycles,
+            figures.last_cycles,    figures.port_cycles,    figures.energy_pj / 1000};
+  }
+
+  static hierarchy::Accelerator read(const std::vector<py::dict>& elements, const py::dict& mac) {
+    hierarchy::Accelerator accelerator;
+    for (const py::dict& each : elements) {
+      hierarchy::Element element;
+      element.is_memory = each.contains("keeps");
+      if (element.is_memory) {
+        hierarchy::Memory& memory = element.memory;
+        memory.keeps = each["keeps"].cast<hierarchy::PerTensorFlag>();
+        memory.forgets = each["forgets"].cast<hierarchy::PerTensorFlag>();
+        memory.width = each["width"].cast<hierarchy::PerTensorCount>();
+        memory.buffers = each["buffers"].cast<int>();
+        memory.pool = each["pool"].cast<int>();
+        memory.capacity = each["capacity"].cast<double>();
+        memory.capacity_of = each["capacity_of"].cast<std::array<double, kTensors>>();
+        memory.read_bw = each["read_bw"].cast<double>();
+        memory.write_bw = each["write_bw"].cast<double>();
+        memory.one_port = each["one_port"].cast<bool>();
+        memory.read_pj = each["read_pj"].cast<double>();
+        memory.write_pj = each["write_pj"].cast<double>();
+      } else {
+        element.fanout.size = each["size"].cast<std::int64_t>();
+        element.fanout.together = each["together"].cast<hierarchy::PerTensorFlag>();
+        element.fanout.pj = each["pj"].cast<double>();
+      }
+      accelerator.elements.push_back(element);
+    }
+    accelerator.simd_lanes = mac["simd"].cast<std::int64_t>();
+    accelerator.latch = mac["latch"].cast<hierarchy::PerTensorFlag>();
+    accelerator.mac_pj = mac["pj"].cast<double>();
+    return accelerator;
+  }
+
+  // The code of each choice is its place in the list of what is allowed.
+  static hierarchy::Options read_options(const py::dict& given) {
+    hierarchy::Options options;
+    options.halo = static_cast<hierarchy::Halo>(given["halo"].cast<int>());
+    options.share = static_cast<hierarchy::Share>(given["share"].cast<int>());
+    options.psum = static_cast<hierarchy::PartialSums>(given["psum"].cast<int>());
+    options.drains = given["drains"].cast<bool>();
+    options.exposed = given["exposed"].cast<bool>();
+    options.latch = given["latch"].cast<bool>();
+    return options;
+  }
+
+  py::list traffic() const {
+    py::list found;
+    for (std::size_t b = 0; b < model_.boundaries().size(); ++b) {
+      const hierarchy::Boundary& boundary = model_.boundaries()[b];
+      const hierarchy::Moved& moved = model_.moved()[b];
+      const hierarchy::Flow& flow = model_.flows()[b].all;
+      py::dict counts;
+      counts["tensor"] = kTensorNames[boundary.tensor];
+      counts["parent"] = names_[static_cast<std::size_t>(boundary.parent)];
+      counts["child"] = names_[static_cast<std::size_t>(boundary.child)];
+      counts["parent_words"] = moved.words[hierarchy::kParents];
+      counts["child_words"] = moved.words[hierarchy::kChildren];
+      counts["first_arrivals"] = moved.fresh;
+      counts["parent_reads"] = flow.parent_reads;
+      counts["parent_writes"] = flow.parent_writes;
+      counts["child_reads"] = flow.child_reads;
+      counts["child_writes"] = flow.child_writes;
+      found.append(counts);
+    }
+    return found;
+  }
+
+  hierarchy::Model model_;
+  std::vector<std::string> names_;
+};
+
+inline void bind_hierarchy(py::module_& module) {
+  module.attr("HIERARCHY_STATUSES") = py::tuple(py::cast(interned(hierarchy::kVerdictNames)));
+  module.attr("HIERARCHY_FIGURES") = py::tuple(py::cast(interned(kFigureNames)));
+  module.attr("HIERARCHY_MAX_ELEMENTS") = hierarchy::kMaxElements;
+  module.attr("HIERARCHY_MAX_FANOUTS") = hierarchy::kMaxFanouts;
+  py::class_<Hierarchy>(module, "Hierarchy")
+      .def(py::init<const std::array<std::int64_t, kLoops>&, const std::array<std::int64_t, 2>&,
+                    const std::array<std::int64_t, 2>&, const std::vector<py::dict>&,
+                    const py::dict&, const py::dict&>(),
+           py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
+           py::arg("mac"), py::arg("options"))
+      .def("evaluate", &Hierarchy::evaluate, py::arg("loops"))
+      .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"));
+}
+
+}  // namespace gym::python

@@ -1,0 +1,286 @@
+"""Brute-force simulator of the cost model `hierarchy`: the machine of H3 and H4 with sets of words.
+
+A test oracle. It shares no code and no formula with the implementation: every step of the flat nest
+is executed, a unit's words are a Python set, and what moves is a set difference. Numbers H1 ... H8
+are the sections of the specification.
+
+A row is a line of the reference format. Elements may also have, by letters of I, W, O: `history`
+(tensors without), `multicast`, `reduce` (tensors apart) and `width`; a memory `pool`, `buffers`,
+`read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`; a fan-out `pj`; a row `simd`, `latch`,
+`mac_pj` and `options`, the switches of H8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DIMS = "NGKCPQRS"
+TENSORS = {"I": "input", "W": "filter", "O": "output"}
+# An axis is one dim, or outputs and window that slide over rows or columns.
+AXES = {"I": ("N", "G", "C", "PR", "QS"), "W": "GKCRS", "O": "NGKPQ"}
+MAC = "mac"
+
+Box = tuple[range, ...]
+Unit = tuple[int, ...]
+Step = dict[Unit, Box]
+Loop = tuple[int, str, int, bool]  # element, dim, tile, spatial
+
+
+@lru_cache(maxsize=100_000)
+def words(tensor: str, box: Box, slide: tuple[tuple[int, int], ...]) -> frozenset[tuple[int, ...]]:
+    """Return the words of a tensor that the MACs of a box touch (H2)."""
+    axes = []
+    for axis in AXES[tensor]:
+        first, *second = (box[DIMS.index(dim)] for dim in axis)
+        if second:
+            stride, dilation = slide["PQ".index(axis[0])]
+            axes.append({p * stride + r * dilation for p in first for r in second[0]})
+        else:
+            axes.append(set(first))
+    return frozenset(product(*axes))
+
+
+class Nest:
+    """A mapping on an accelerator: one flat nest of loops (H3.1)."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        layer, self.elements = row["layer"], row["accelerator"]
+        self.whole: Box = tuple(range(layer["dims"].get(dim, 1)) for dim in DIMS)
+        self.slide = tuple(zip(layer["stride"], layer["dilation"], strict=True))
+        self.loops: list[Loop] = [
+            (element, dim, tile, "fanout" in self.elements[element])
+            for element, loops in enumerate(row["mapping"])
+            for dim, tile in loops
+        ]
+        self.mac = len(self.elements)
+        self.row = row
+        self.options: dict[str, Any] = {
+            "share": "windows",
+            "psum": "readback",
+            "drains": True,
+            "exposed": True,
+            **row.get("options", {}),
+        }
+
+    def above(self, child: int) -> list[Loop]:
+        """Return the loops above an element; above the MAC stand those that leave one MAC (H2)."""
+        loops = [loop for loop in self.loops if loop[0] < child]
+        return loops + [(child, dim, 1, False) for dim in DIMS] if child == self.mac else loops
+
+    def steps(self, loops: Sequence[Loop], units: Step | None = None) -> Iterator[Step]:
+        """Yield the boxes of all units in every step; unit 0 has a box in each (H3.1)."""
+        units = units or {(): self.whole}
+        if not loops:
+            yield units
+            return
+        (_, dim, tile, spatial), *inner = loops
+        d = DIMS.index(dim)
+
+        def cut(box: Box, chunk: int) -> Box:
+            return (*box[:d], box[d][chunk * tile : (chunk + 1) * tile], *box[d + 1 :])
+
+        chunks = range(self.chunks(units, dim, tile))
+        if spatial:
+            cuts = {(*u, k): cut(box, k) for u, box in units.items() for k in chunks}
+            yield from self.steps(inner, {u: box for u, box in cuts.items() if box[d]})
+            return
+        for k in chunks:
+            now = {u: cut(box, k) for u, box in units.items()}
+            yield from self.steps(inner, {u: box for u, box in now.items() if box[d]})
+
+    def chunks(self, units: Step, dim: str, tile: int) -> int:
+        """Return the positions of a loop: those of unit 0."""
+        return math.ceil(len(next(iter(units.values()))[DIMS.index(dim)]) / tile)
+
+    def cuts(self, loop: Loop) -> bool:
+        """Tell whether a loop has several positions anywhere."""
+        _, dim, tile, _ = loop
+        sizes = [len(self.whole[DIMS.index(dim)])]
+        before = self.above(self.mac)[: self.above(self.mac).index(loop)]
+        sizes += [t for _, other, t, _ in before if other == dim]
+        return tile < min(sizes)
+
+    def separate(self, tensor: str, parent: int, child: int) -> list[bool]:
+        """Tell for each spatial loop above a child whether its positions get words of their own."""
+        loops = self.above(child)
+        flags = []
+        for index, (element, dim, _, spatial) in enumerate(loops):
+            if not spatial:
+                continue
+            flag = "reduce" if tensor == "O" else "multicast"
+            alone = tensor in self.elements[element].get(flag, "")
+            later = [each for each in loops[index + 1 :] if each[1] == dim and not each[3]]
+            slides = tensor == "I" and dim in "PQRS"
+            alone |= slides and self.options["share"] == "tiles"
+            apart = slides and any(each[0] < self.mac or self.cuts(each) for each in later)
+            flags.append(element < parent or alone or apart)
+        return flags
+
+
+def moved(nest: Nest, tensor: str, parent: int, child: int) -> dict[str, int]:
+    """Return the words of one tensor that move between two of its holders (H3, H4)."""
+    loops = nest.above(child)
+    separate = nest.separate(tensor, parent, child)
+    inside = [loop[0] < parent for loop in loops if loop[3]]  # whether above the parent
+    if child == nest.mac:
+        kept = tensor in nest.row.get("latch", "") or nest.options.get("latch", False)
+    else:
+        kept = tensor not in nest.elements[child].get("history", "")
+    count: Counter[str] = Counter()
+    arrived: set[Any] = set()
+    # For an output time runs backwards: what is not in the step after leaves.
+    steps = list(nest.steps(loops))
+    before: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    for index, step in enumerate(reversed(steps) if tensor == "O" else steps):
+        units = {u: words(tensor, box, nest.slide) for u, box in step.items()}
+        arrays: dict[Any, Any] = {}
+        for u, own in units.items():
+            key = tuple(k for k, flag in zip(u, separate, strict=True) if flag)
+            at = tuple(k for k, flag in zip(u, inside, strict=True) if flag)
+            arrays[at, key] = arrays.get((at, key), frozenset()) | own
+            arrived |= {(at, word) for word in own}
+        for way, now, old in (("parent", arrays, before[0]), ("child", units, before[1])):
+            for key, own in now.items():
+                new = len(own - (old.get(key, frozenset()) if kept else frozenset()))
+                count[way] += new
+                zero = not any(key[0] if way == "parent" else key)
+                count[f"{way}_0"] += new * zero
+                count[f"{way}_edge"] += new * zero * (index == 0)
+                count[f"{way}_begin"] += len(own) * zero * (index == len(steps) - 1)
+        before = (arrays, units)
+    count["parents"], count["children"] = len({at for at, _ in arrived}), len(steps[0])
+    count["distinct"] = len(arrived)
+    count["distinct_0"] = sum(not any(at) for at, _ in arrived)
+    return dict(count)
+
+
+def boundaries(nest: Nest) -> Iterator[tuple[str, int, int]]:
+    """Yield every tensor with each pair of its consecutive holders, the MAC being the last (H1)."""
+    for tensor in TENSORS:
+        holders = [e for e, each in enumerate(nest.elements) if tensor in each.get("keep", "")]
+        for parent, child in zip(holders, [*holders[1:], nest.mac], strict=True):
+            yield tensor, parent, child
+
+
+def compute_cycles(nest: Nest, simd: int) -> int:
+    """Return the cycles that unit 0 computes (H5)."""
+    explicit = nest.loops
+    return sum(
+        math.ceil(math.prod(map(len, next(iter(step.values())))) / simd)
+        for step in nest.steps(explicit)
+    )
+
+
+def flow(nest: Nest, tensor: str, count: dict[str, int], part: str = "") -> dict[str, float]:
+    """Return what parent and child read and write (H4), in all or (`part` is _0) at the first."""
+    parent, child = count[f"parent{part}"], count[f"child{part}"]
+    if tensor != "O":
+        return {"parent_reads": parent, "parent_writes": 0, "child_reads": 0, "child_writes": child}
+    new = 0 if nest.options["psum"] == "bias" else count[f"distinct{part}"]
+    back = 0 if nest.options["psum"] == "destination" else child * (parent - new) / parent
+    reads = {"parent_reads": parent - new, "child_reads": child * nest.options["drains"]}
+    return {**reads, "parent_writes": parent, "child_writes": back}
+
+
+def edges(nest: Nest, tensor: str, count: dict[str, int]) -> dict[str, dict[str, float]]:
+    """Return the first fetch, and the last drain, of a boundary (H6)."""
+    fetch = {"parent_reads": count["parent_edge"], "child_writes": count["child_edge"]}
+    if tensor != "O":
+        return {"fetch": fetch, "drain": {}}
+    drained = count["child_edge"] * nest.options["drains"]
+    drain = {"parent_writes": count["parent_edge"], "child_reads": drained}
+    fetch = {"parent_reads": count["parent_begin"], "child_writes": count["child_begin"]}
+    return {"fetch": fetch if nest.options["psum"] == "bias" else {}, "drain": drain}
+
+
+class Ports:
+    """Bits through the ports of physical memories."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest, self.bits = nest, Counter[tuple[str, str]]()
+
+    def pool(self, element: int) -> str:
+        memory = self.nest.elements[element]
+        return str(memory.get("pool", memory["memory"]))
+
+    def add(self, tensor: str, parent: int, child: int, flow: dict[str, float], times: Any) -> None:
+        """Add the words of a boundary, `times` of those of parent and of child."""
+        for way, words in flow.items():
+            element, factor = (parent, times[0]) if way.startswith("parent") else (child, times[1])
+            if element != self.nest.mac:
+                width = self.nest.elements[element].get("width", {}).get(tensor, 8)
+                self.bits[self.pool(element), way.split("_")[1]] += words * width * factor
+
+    def cycles(self) -> float:
+        """Return the cycles of the busiest port."""
+        most = 0.0
+        for memory in self.nest.elements:
+            out, into = (self.bits[memory.get("memory"), way] for way in ("reads", "writes"))
+            if "bw" in memory:
+                most = max(most, (out + into) / memory["bw"])
+            most = max(most, out / memory.get("read_bw", math.inf))
+            most = max(most, into / memory.get("write_bw", math.inf))
+        return most
+
+
+def costs(row: dict[str, Any]) -> dict[str, Any]:
+    """Execute a row; return traffic with accesses, latency M+ (H6) and energy (H7)."""
+    nest = Nest(row)
+    found, energy = [], row.get("mac_pj", 0) * math.prod(map(len, nest.whole))
+    steady, exposed = Ports(nest), {"fetch": 0.0, "drain": 0.0}
+    by_child = {(part, e): Ports(nest) for part in exposed for e in range(nest.mac)}
+    for tensor, parent, child in boundaries(nest):
+        count = moved(nest, tensor, parent, child)
+        all_of = flow(nest, tensor, count)
+        names = {"parent": name_of(nest, parent), "child": name_of(nest, child)}
+        sizes = {"parent_words": count["parent"], "child_words": count["child"]}
+        first = count["distinct"] if tensor == "O" and nest.options["psum"] != "bias" else 0
+        sizes |= {"first_arrivals": first}
+        found.append({"tensor": TENSORS[tensor], **names, **sizes, **all_of})
+        spent = Ports(nest)
+        spent.add(tensor, parent, child, all_of, (1, 1))
+        price = {each.get("memory"): each for each in nest.elements}
+        energy += sum(
+            bits * price[pool][f"{way[:-1]}_pj"] for (pool, way), bits in spent.bits.items()
+        )
+        wires = sum(each.get("pj", 0) for each in nest.elements[parent:child] if "fanout" in each)
+        carried = count["child"] + (all_of["child_writes"] if tensor == "O" else 0)
+        energy += wires * carried * nest.elements[parent].get("width", {}).get(tensor, 8)
+        if not nest.options["exposed"]:
+            steady.add(tensor, parent, child, all_of, (1 / count["parents"], 1 / count["children"]))
+            continue
+        steady.add(tensor, parent, child, flow(nest, tensor, count, "_0"), (1, 1))
+        for part, words in edges(nest, tensor, count).items() if child != nest.mac else ():
+            by_child[part, child].add(tensor, parent, child, words, (1, 1))
+            steady.add(tensor, parent, child, words, (-1, -1))
+    for (part, _), ports in by_child.items():
+        exposed[part] += ports.cycles()
+    compute, port = compute_cycles(nest, row.get("simd", 1)), steady.cycles()
+    latency = exposed["fetch"] + max(compute, port) + exposed["drain"]
+    figures = {"latency_cycles": latency, "compute_cycles": compute, "port_cycles": port}
+    ends = {"first_cycles": exposed["fetch"], "last_cycles": exposed["drain"]}
+    return {"traffic": found, **figures, **ends, "energy_nj": energy / 1000}
+
+
+def name_of(nest: Nest, element: int) -> str:
+    """Return the name of a holder."""
+    return MAC if element == nest.mac else str(nest.elements[element]["memory"])
+
+
+def traffic(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Execute a row; return the words that move, as the reference rows have them."""
+    nest = Nest(row)
+    found = []
+    for tensor, parent, child in boundaries(nest):
+        count = moved(nest, tensor, parent, child)
+        names = {"parent": name_of(nest, parent), "child": name_of(nest, child)}
+        sizes = {"parent_words": count["parent"], "child_words": count["child"]}
+        found.append({"tensor": TENSORS[tensor], **names, **sizes})
+    return found
