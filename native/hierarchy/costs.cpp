@@ -19,7 +19,11 @@ Flow up(double parents, double children, double fresh, const Options& options) {
 
 Costs::Costs(const Accelerator& accelerator, const Options& options,
              const std::vector<Boundary>& boundaries)
-    : accelerator_(accelerator), options_(options), boundaries_(boundaries) {
+    : accelerator_(accelerator),
+      options_(options),
+      boundaries_(boundaries),
+      steady_(accelerator.elements.size()),
+      edge_(accelerator.elements.size()) {
   for (const Element& each : accelerator.elements) {
     const Memory& memory = each.memory;
     timed_ =
@@ -27,8 +31,8 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
   }
 }
 
-std::vector<Flows> Costs::flows(const std::vector<Moved>& moved) const {
-  std::vector<Flows> found(boundaries_.size());
+void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) const {
+  found.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < found.size(); ++b) {
     const auto& [words, edge, begin, fresh, fresh_first] = moved[b];
     const auto real = [](std::int64_t count) { return static_cast<double>(count); };
@@ -52,65 +56,46 @@ std::vector<Flows> Costs::flows(const std::vector<Moved>& moved) const {
       found[b].fetch = down(real(begin[kFirstParent]), real(begin[kFirstChild]));
     }
   }
-  return found;
-}
-
-Costs::Bits Costs::no_bits() const {
-  const std::vector<double> none(accelerator_.elements.size(), 0.0);
-  return {none, none};
 }
 
 void Costs::pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
-                 double share_of_child, Bits& bits) const {
+                 double share_of_child, Ports& ports) const {
   const auto at = [&](int element, double share, double reads, double writes) {
     const double width = share * static_cast<double>(memory(element).width[boundary.tensor]);
-    bits.read[memory(element).pool] += reads * width;
-    bits.written[memory(element).pool] += writes * width;
+    ports[memory(element).pool].read += reads * width;
+    ports[memory(element).pool].written += writes * width;
   };
   at(boundary.parent, share_of_parent, flow.parent_reads, flow.parent_writes);
   if (boundary.child == accelerator_.mac()) return;
   at(boundary.child, share_of_child, flow.child_reads, flow.child_writes);
 }
 
-double Costs::busiest(const Bits& bits) const {
+double Costs::busiest(const Ports& ports) const {
   double cycles = 0;
-  for (std::size_t e = 0; e < bits.read.size(); ++e) {
+  for (std::size_t e = 0; e < ports.size(); ++e) {
     if (!accelerator_.elements[e].is_memory) continue;
-    const Memory& ports = accelerator_.elements[e].memory;
-    const double out = bits.read[e], in = bits.written[e];
-    cycles = std::max(cycles, ports.one_port ? (out + in) / ports.read_bw
-                                             : std::max(out / ports.read_bw, in / ports.write_bw));
+    const Memory& of = accelerator_.elements[e].memory;
+    const auto [out, in] = ports[e];
+    cycles = std::max(cycles, of.one_port ? (out + in) / of.read_bw
+                                          : std::max(out / of.read_bw, in / of.write_bw));
   }
   return cycles;
 }
 
 // The first fetch, or the last drain, of each child in turn; its bits leave the steady state.
-double Costs::exposed(const std::vector<Flows>& flows, Flow Flows::* part, Bits& steady) const {
+double Costs::exposed(const std::vector<Flows>& flows, Flow Flows::* part) {
   double cycles = 0;
-  for (int child = 0; child < accelerator_.rest(); ++child) {
-    Bits bits = no_bits();
+  for (int child = 1; child < accelerator_.rest(); ++child) {
+    if (!accelerator_.elements[child].is_memory) continue;
+    edge_.assign(edge_.size(), {});
     for (std::size_t b = 0; b < flows.size(); ++b) {
       if (boundaries_[b].child != child) continue;
-      pass(boundaries_[b], flows[b].*part, 1, 1, bits);
-      pass(boundaries_[b], flows[b].*part, -1, -1, steady);
+      pass(boundaries_[b], flows[b].*part, 1, 1, edge_);
+      pass(boundaries_[b], flows[b].*part, -1, -1, steady_);
     }
-    cycles += busiest(bits);
+    cycles += busiest(edge_);
   }
   return cycles;
-}
-
-// Without exposed transfers all bits count, spread over all instances.
-double Costs::port_cycles(const std::vector<Flows>& flows,
-                          std::span<const std::int64_t> used) const {
-  Bits bits = no_bits();
-  for (std::size_t b = 0; b < flows.size(); ++b) {
-    const auto& [tensor, parent, child] = boundaries_[b];
-    const auto share = [&](int element) {
-      return element == accelerator_.mac() ? 1.0 : 1.0 / static_cast<double>(used[element]);
-    };
-    pass(boundaries_[b], flows[b].all, share(parent), share(child), bits);
-  }
-  return busiest(bits);
 }
 
 double Costs::energy_pj(const std::vector<Flows>& flows, double macs) const {
@@ -132,56 +117,58 @@ double Costs::energy_pj(const std::vector<Flows>& flows, double macs) const {
   return energy;
 }
 
-double Costs::tile_bits(const Nest& nest, const Traffic& traffic, int element, int tensor) const {
-  const Memory& of = memory(element);
-  if (!of.keeps[tensor]) return 0;
-  return static_cast<double>(traffic.tile_words(nest, static_cast<TensorId>(tensor), element)) *
-         static_cast<double>(of.width[tensor]) * of.buffers;
-}
-
-std::vector<double> Costs::needs(const Nest& nest, const Traffic& traffic) const {
-  std::vector<double> bits(accelerator_.elements.size(), 0.0);
-  for (int e = 0; e < accelerator_.rest(); ++e) {
-    if (!accelerator_.elements[e].is_memory) continue;
-    for (int t = 0; t < kTensors; ++t) bits[memory(e).pool] += tile_bits(nest, traffic, e, t);
+double Costs::needs(const Nest& nest, const Traffic& traffic, int element,
+                    std::span<const int> tensors) const {
+  double bits = 0;
+  for (int e = element; e < accelerator_.rest(); ++e) {
+    if (!accelerator_.elements[e].is_memory || memory(e).pool != element) continue;
+    for (const int t : tensors) {
+      if (!memory(e).keeps[t]) continue;
+      const std::int64_t words = traffic.tile_words(nest, static_cast<TensorId>(t), e);
+      bits +=
+          static_cast<double>(words) * static_cast<double>(memory(e).width[t]) * memory(e).buffers;
+    }
   }
   return bits;
 }
 
 bool Costs::fits(const Nest& nest, const Traffic& traffic) const {
-  const std::vector<double> bits = needs(nest, traffic);
   // The first memory has room for all.
-  for (int p = 1; p < accelerator_.rest(); ++p) {
-    if (!accelerator_.elements[p].is_memory) continue;
-    if (bits[p] > memory(p).capacity) return false;
-    for (int t = 0; t < kTensors; ++t) {
-      if (memory(p).capacity_of[t] == kUnlimited) continue;
-      double of_tensor = 0;
-      for (int e = p; e < accelerator_.rest(); ++e) {
-        const bool part = accelerator_.elements[e].is_memory && memory(e).pool == p;
-        of_tensor += part ? tile_bits(nest, traffic, e, t) : 0;
-      }
-      if (of_tensor > memory(p).capacity_of[t]) return false;
+  for (int e = 1; e < accelerator_.rest(); ++e) {
+    if (!accelerator_.elements[e].is_memory) continue;
+    const Memory& of = memory(e);
+    const auto exceeds = [&](double capacity, std::span<const int> tensors) {
+      return capacity < kUnlimited && needs(nest, traffic, e, tensors) > capacity;
+    };
+    if (exceeds(of.capacity, kAllTensors)) return false;
+    for (const int& t : kAllTensors) {
+      if (exceeds(of.capacity_of[t], {&t, 1})) return false;
     }
   }
   return true;
 }
 
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                       double compute_cycles, double macs) const {
+                       double compute_cycles, double macs) {
   Figures figures{};
   figures.compute_cycles = compute_cycles;
   figures.energy_pj = energy_pj(flows, macs);
-  if (timed_ && options_.exposed) {
-    Bits steady = no_bits();
+  if (timed_) {
+    steady_.assign(steady_.size(), {});
+    // Without exposed transfers all bits count, spread over all instances.
+    const auto share = [&](int element) {
+      const bool spread = !options_.exposed && element != accelerator_.mac();
+      return spread ? 1.0 / static_cast<double>(used[element]) : 1.0;
+    };
     for (std::size_t b = 0; b < flows.size(); ++b) {
-      pass(boundaries_[b], flows[b].first, 1, 1, steady);
+      pass(boundaries_[b], options_.exposed ? flows[b].first : flows[b].all,
+           share(boundaries_[b].parent), share(boundaries_[b].child), steady_);
     }
-    figures.first_cycles = exposed(flows, &Flows::fetch, steady);
-    figures.last_cycles = exposed(flows, &Flows::drain, steady);
-    figures.port_cycles = busiest(steady);
-  } else if (timed_) {
-    figures.port_cycles = port_cycles(flows, used);
+    if (options_.exposed) {
+      figures.first_cycles = exposed(flows, &Flows::fetch);
+      figures.last_cycles = exposed(flows, &Flows::drain);
+    }
+    figures.port_cycles = busiest(steady_);
   }
   figures.latency_cycles =
       figures.first_cycles + std::max(compute_cycles, figures.port_cycles) + figures.last_cycles;

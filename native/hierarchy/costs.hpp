@@ -10,6 +10,8 @@
 
 namespace gym::hierarchy {
 
+inline constexpr std::array<int, kTensors> kAllTensors = {kInput, kFilter, kOutput};
+
 // Words that two holders read and write for each other. Fills of outputs may be fractions.
 struct Flow {
   double parent_reads = 0, parent_writes = 0, child_reads = 0, child_writes = 0;
@@ -36,28 +38,27 @@ class Costs {
   // Whether a bandwidth is limited.
   bool timed() const { return timed_; }
 
-  std::vector<Flows> flows(const std::vector<Moved>& moved) const;
-  // Bits that a mapping needs of each pool, by element.
-  std::vector<double> needs(const Nest& nest, const Traffic& traffic) const;
+  void count(const std::vector<Moved>& moved, std::vector<Flows>& flows) const;
+  // Bits that a mapping needs of the physical memory of an element, of some tensors.
+  double needs(const Nest& nest, const Traffic& traffic, int element,
+               std::span<const int> tensors) const;
   bool fits(const Nest& nest, const Traffic& traffic) const;
-  // `used` are the instances of each element.
+  // `used` are the instances of each element; wanted where transfers are not exposed.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                  double compute_cycles, double macs) const;
+                  double compute_cycles, double macs);
 
  private:
-  // Bits through the ports of each pool.
+  // Through the ports of one physical memory.
   struct Bits {
-    std::vector<double> read, written;
+    double read = 0, written = 0;
   };
+  using Ports = std::vector<Bits>;  // by element
 
-  Bits no_bits() const;
   void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
-            double share_of_child, Bits& bits) const;
-  double busiest(const Bits& bits) const;
-  double exposed(const std::vector<Flows>& flows, Flow Flows::* part, Bits& steady) const;
-  double port_cycles(const std::vector<Flows>& flows, std::span<const std::int64_t> used) const;
+            double share_of_child, Ports& ports) const;
+  double busiest(const Ports& ports) const;
+  double exposed(const std::vector<Flows>& flows, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;
-  double tile_bits(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
 
   const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
   const Memory& pool(int element) const { return memory(memory(element).pool); }
@@ -65,6 +66,7 @@ class Costs {
   const Accelerator& accelerator_;
   const Options& options_;
   const std::vector<Boundary>& boundaries_;
+  Ports steady_, edge_;
   bool timed_ = false;
 };
 

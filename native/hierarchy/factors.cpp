@@ -23,6 +23,7 @@ std::int64_t chunk_of(std::int64_t box, std::int64_t number, std::int64_t tile) 
 void Factors::open(const Chain& chain, bool listed) {
   chain_ = &chain;
   listed_ = listed;
+  ++opened_;
   keys_.clear();
   factors_.clear();
   boxes_.clear();
@@ -30,11 +31,20 @@ void Factors::open(const Chain& chain, bool listed) {
 
 int Factors::find(int above, Cut cut, View view) {
   const std::uint64_t key = key_of(above, cut, view);
-  const auto known = std::find(keys_.begin(), keys_.end(), key);
-  const auto number = static_cast<int>(known - keys_.begin());
-  if (known != keys_.end()) return number;
-  keys_.push_back(key);
-  walk(above, cut, view);
+  Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> 58];
+  if (slot.key != key || slot.opened != opened_) {
+    const auto known = std::find(keys_.begin(), keys_.end(), key);
+    slot = {key, opened_, static_cast<int>(known - keys_.begin())};
+    if (known == keys_.end()) {
+      keys_.push_back(key);
+      walk(above, cut, view);
+      sum_up();
+    }
+  }
+  return slot.number;
+}
+
+void Factors::sum_up() {
   Factor factor;
   factor.first = static_cast<int>(boxes_.size());
   for (const Walked& each : now_) {
@@ -44,7 +54,6 @@ int Factors::find(int above, Cut cut, View view) {
   }
   factor.kinds = static_cast<int>(boxes_.size()) - factor.first;
   factors_.push_back(factor);
-  return number;
 }
 
 void Factors::walk(int above, Cut cut, View view) {

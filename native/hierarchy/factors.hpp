@@ -2,6 +2,7 @@
 // before and after a loop moves (H5). Shared by all tensors and holders.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -60,6 +61,7 @@ class Factors {
   };
 
   void walk(int above, Cut cut, View view);
+  void sum_up();
   void step(const Loop& loop, Cut cut, int index, View view);
   void visit(const Walked& from, std::int64_t tile);
   void advance(const Walked& from, std::int64_t tile);
@@ -69,8 +71,17 @@ class Factors {
   void spread(const Walked& from, const Loop& loop, View view);
   void add(const Walked& walked);
 
+  // The factor found last for keys of one hash.
+  struct Slot {
+    std::uint64_t key;
+    std::uint32_t opened;
+    int number;
+  };
+
   const Chain* chain_ = nullptr;
   bool listed_ = false;
+  std::uint32_t opened_ = 0;  // how often
+  std::array<Slot, 64> slots_{};
   std::vector<std::uint64_t> keys_;
   std::vector<Factor> factors_;
   std::vector<Boxes> boxes_;

@@ -23,7 +23,7 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures) {
   if (overflows()) return Verdict::overflow;
   const bool first = costs_.timed() && options_.exposed;
   traffic_.count(nest_, first ? Detail::time : Detail::totals, moved_);
-  flows_ = costs_.flows(moved_);
+  costs_.count(moved_, flows_);
   used_.clear();
   if (costs_.timed() && !options_.exposed) {
     for (int e = 0; e < accelerator_.rest(); ++e) {

@@ -20,7 +20,8 @@ class Model {
   const std::vector<Boundary>& boundaries() const { return traffic_.boundaries(); }
   const std::vector<Moved>& moved() const { return moved_; }
   const std::vector<Flows>& flows() const { return flows_; }
-  std::vector<double> needs() const { return costs_.needs(nest_, traffic_); }
+  // Bits that the tiles take of the physical memory of an element.
+  double needs(int element) const { return costs_.needs(nest_, traffic_, element, kAllTensors); }
   std::int64_t macs() const { return traffic_.macs(); }
 
  private:

@@ -10,17 +10,6 @@ double Shape::macs_estimate() const {
   return macs;
 }
 
-int Chain::above(int element) const {
-  int count = 0;
-  while (count < static_cast<int>(loops.size()) && loops[count].element < element) ++count;
-  return count;
-}
-
-std::int64_t Chain::box(int element) const {
-  const int count = above(element);
-  return count == 0 ? extent : loops[count - 1].tile;
-}
-
 Nest::Nest(const Accelerator& accelerator)
     : accelerator_(accelerator), used_(accelerator.elements.size(), 1.0) {}
 
@@ -28,6 +17,7 @@ Verdict Nest::read(const Shape& shape, Mapping mapping) {
   for (int d = 0; d < kLoops; ++d) {
     chains_[d].extent = box_[d] = shape.extent[d];
     chains_[d].loops.clear();
+    chains_[d].spatial = 0;
     divided_[d] = true;
   }
   listed_.fill(0);
@@ -45,6 +35,7 @@ Verdict Nest::read(const Shape& shape, Mapping mapping) {
     if (verdict != Verdict::ok) return verdict;
   }
   add_rest();
+  count_above();
   return Verdict::ok;
 }
 
@@ -65,8 +56,7 @@ Verdict Nest::add(const MappedLoop& loop, int element) {
     if (used_[element] > static_cast<double>(place.fanout.size)) return Verdict::fanout_exceeded;
     even_ = even_ && divided_[loop.dim] && box % loop.tile == 0;
   }
-  int number = 0;
-  for (const Loop& each : chain.loops) number += each.spatial ? 1 : 0;
+  const int number = place.is_memory ? 0 : chain.spatial++;
   chain.loops.push_back({loop.tile, element, !place.is_memory, number});
   divided_[loop.dim] = divided_[loop.dim] && box % loop.tile == 0;
   box = loop.tile;
@@ -81,6 +71,16 @@ void Nest::add_rest() {
     for (Loop& each : chains_[d].loops) each.apart_from = std::min(each.apart_from, rest);
     movers_.push_back({static_cast<LoopId>(d), static_cast<int>(chains_[d].loops.size()), rest});
     chains_[d].loops.push_back({1, rest, false});
+  }
+}
+
+void Nest::count_above() {
+  for (Chain& chain : chains_) {
+    std::uint8_t count = 0;
+    for (int e = 0; e <= accelerator_.mac(); ++e) {
+      while (count < chain.loops.size() && chain.loops[count].element < e) ++count;
+      chain.above[e] = count;
+    }
   }
 }
 

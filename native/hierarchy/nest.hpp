@@ -37,12 +37,14 @@ struct Loop {
 
 struct Chain {
   std::int64_t extent = 1;
-  std::vector<Loop> loops;  // outermost first
+  std::vector<Loop> loops;                             // outermost first
+  int spatial = 0;                                     // how many of them are
+  std::array<std::uint8_t, kMaxElements + 2> above{};  // how many stand above each element
 
-  // How many loops there are above an element.
-  int above(int element) const;
   // The largest box that an element gets.
-  std::int64_t box(int element) const;
+  std::int64_t box(int element) const {
+    return above[element] == 0 ? extent : loops[above[element] - 1].tile;
+  }
 };
 
 // A temporal loop of the nest: a place in the chain of a dimension.
@@ -70,6 +72,7 @@ class Nest {
  private:
   Verdict add(const MappedLoop& loop, int place);
   void add_rest();
+  void count_above();
 
   const Accelerator& accelerator_;
   std::array<Chain, kLoops> chains_;

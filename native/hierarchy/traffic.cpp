@@ -1,6 +1,7 @@
 #include "traffic.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "../core/integers.hpp"
 
@@ -44,14 +45,18 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       boundaries_(boundaries_of(accelerator)),
       axes_{Axis{kLoopP, kLoopR, {shape.stride[0], shape.dilation[0]}, {}, {}},
             Axis{kLoopQ, kLoopS, {shape.stride[1], shape.dilation[1]}, {}, {}}} {
-  for (int d = 0; d < kLoops; ++d) {
-    if (shape.extent[d] > 1) dims_.push_back(static_cast<LoopId>(d));
+  const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
+  const bool rows = real(kLoopP) || real(kLoopR), columns = real(kLoopQ) || real(kLoopS);
+  for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
+    const bool paired = slides(kInput, d) && (d == kLoopP || d == kLoopR ? rows : columns);
+    if (real(d) || paired) dims_.push_back(d);
   }
 }
 
 void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
-    factors_[d].open(nest.chain(d), has(kSliding, static_cast<LoopId>(d)));
+    const bool listed = has(kSliding, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
+    factors_[d].open(nest.chain(d), listed);
   }
   for (Axis& axis : axes_) {
     axis.keys.clear();
@@ -60,9 +65,10 @@ void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) 
   moved.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
-    for (const Side side : {kParents, kChildren}) {
-      moved[b].words[side] = words(nest, boundary, sum_of(nest, boundary, side));
-    }
+    Sum parents = sum_of(nest, boundary, kParents), children = sum_of(nest, boundary, kChildren);
+    moved[b].words[kParents] = words(nest, boundary, parents);
+    moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
+                                                                : words(nest, boundary, children);
     if (detail == Detail::time) add_first(nest, boundary, moved[b]);
     if (boundary.tensor == kOutput) add_fresh(nest, boundary, detail, moved[b]);
   }
@@ -70,23 +76,18 @@ void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) 
 
 // What the first instance and unit move, in all steps and outside the steady state (H6).
 void Traffic::add_first(const Nest& nest, const Boundary& boundary, Moved& moved) {
-  const auto one_of = [&](Side all, int element) {
-    return moved.words[all] / nest.units_above(element);
-  };
-  const bool output = boundary.tensor == kOutput;
-  Cuts begin, end;
-  begin.fill({Cut::first});
-  end.fill({Cut::last});
-  for (const Side side : {kFirstParent, kFirstChild}) {
-    const Sum sum = sum_of(nest, boundary, side);
-    if (nest.even()) {
-      moved.words[side] = side == kFirstParent ? one_of(kParents, boundary.parent)
-                                               : one_of(kChildren, boundary.child);
-    } else {
-      moved.words[side] = words(nest, boundary, sum);
-    }
-    moved.begin[side] = product(sum, begin);
-    moved.edge[side] = output ? product(sum, end) : moved.begin[side];
+  const std::array<std::pair<Side, int>, 2> ends = {std::pair{kParents, boundary.parent},
+                                                    std::pair{kChildren, boundary.child}};
+  for (const auto& [all, element] : ends) {
+    const Side first = all == kParents ? kFirstParent : kFirstChild;
+    Sum sum = sum_of(nest, boundary, first);
+    moved.words[first] =
+        nest.even() ? moved.words[all] / nest.units_above(element) : words(nest, boundary, sum);
+    if (boundary.child == accelerator_.mac()) continue;
+    set(nest, sum, {Cut::first});
+    moved.begin[first] = product(sum);
+    if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
+    moved.edge[first] = product(sum);
   }
 }
 
@@ -95,12 +96,12 @@ void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, Detail detai
   if (options_.psum == PartialSums::bias) return;
   constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
   const auto distinct = [&](Side side) {
-    const Sum sum = sum_of(nest, boundary, side);
+    Sum sum = sum_of(nest, boundary, side);
     std::int64_t words = 1;
     for (const LoopId d : dims_) {
       if (has(kReduced, d)) continue;
-      const Factors& factors = factors_[d];
-      words *= factors[factors_[d].find(sum.above[d], {}, sum.views[d])].size;
+      set(nest, sum, d, {});
+      words *= factors_[d][sum.factor[d]].size;
     }
     return words;
   };
@@ -109,11 +110,12 @@ void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, Detail detai
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
+  constexpr View kApart = {~0u >> 8, 0};
   std::int64_t count = 1;
   for (const LoopId d : dims_) {
-    if (!has(dims, d)) continue;
-    const int above = nest.chain(d).above(element);
-    count *= factors_[d][factors_[d].find(above, {Cut::first}, {~0u >> 8, 0})].count;
+    if (!has(dims, d) || nest.chain(d).spatial == 0) continue;
+    count *=
+        factors_[d][factors_[d].find(nest.chain(d).above[element], {Cut::first}, kApart)].count;
   }
   return count;
 }
@@ -126,58 +128,58 @@ bool Traffic::forgets(const Boundary& boundary) const {
 }
 
 // All words of all steps, less those that stay as each loop of the nest advances (H5).
-std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, const Sum& sum) {
-  Cuts cuts{};
-  std::int64_t left = product(sum, cuts);
+std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum) {
+  set(nest, sum, {});
+  std::int64_t left = product(sum);
   if (forgets(boundary)) return left;
-  for (const LoopId d : dims_) cuts[d] = {Cut::jump, sum.above[d]};
   bool innermost = true;
   for (auto mover = nest.movers().rbegin(); mover != nest.movers().rend(); ++mover) {
-    if (mover->element >= boundary.child) continue;
-    const LoopId dim = mover->dim;
-    if (!is_single(sum.tensor, dim)) {
-      cuts[dim] = {Cut::advance, mover->index};
-      left -= product(sum, cuts, innermost || options_.halo == Halo::always);
+    const auto& [dim, index, element] = *mover;
+    if (element >= boundary.child) continue;
+    const bool single = is_single(sum.tensor, dim);
+    if (!single) {
+      set(nest, sum, dim, {Cut::advance, index});
+      left -= product(sum, innermost || options_.halo == Halo::always);
     }
-    cuts[dim] = {Cut::jump, mover->index};
+    set(nest, sum, dim, {Cut::jump, index});
     innermost = false;
     // Once all boxes of a dimension of the tensor move, nothing stays.
-    if (is_single(sum.tensor, dim) &&
-        factors_[dim][factors_[dim].find(sum.above[dim], cuts[dim], sum.views[dim])].size == 0) {
-      break;
-    }
+    if (single && factors_[dim][sum.factor[dim]].size == 0) break;
   }
   return left;
 }
 
-std::int64_t Traffic::product(const Sum& sum, const Cuts& cuts, bool halo) {
+void Traffic::set(const Nest& nest, Sum& sum, LoopId dim, Cut cut) {
+  sum.factor[dim] = factors_[dim].find(nest.chain(dim).above[sum.child], cut, sum.views[dim]);
+}
+
+void Traffic::set(const Nest& nest, Sum& sum, Cut cut) {
+  for (const LoopId d : dims_) set(nest, sum, d, cut);
+}
+
+std::int64_t Traffic::product(const Sum& sum, bool halo) {
   std::int64_t words = 1;
   for (const LoopId d : dims_) {
     if (slides(sum.tensor, d)) continue;
-    const Factor& factor = factors_[d][factors_[d].find(sum.above[d], cuts[d], sum.views[d])];
+    const Factor& factor = factors_[d][sum.factor[d]];
     words *= is_single(sum.tensor, d) ? factor.size : factor.count;
-    if (words == 0) return 0;
   }
-  if (sum.tensor != kInput) return words;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-    words *= axis_words(axis, sum, cuts, halo);
-  }
+  if (sum.tensor != kInput || words == 0) return words;
+  for (Axis& axis : axes_) words *= axis_words(axis, sum, halo);
   return words;
 }
 
-std::int64_t Traffic::axis_words(std::size_t axis, const Sum& sum, const Cuts& cuts, bool halo) {
-  const LoopId output = axes_[axis].output, window = axes_[axis].window;
-  if (shape_.extent[output] == 1 && shape_.extent[window] == 1) return 1;
-  const auto find = [&](LoopId d) { return factors_[d].find(sum.above[d], cuts[d], sum.views[d]); };
-  const int outputs = find(output), taps = find(window);
-  Axis& of = axes_[axis];
+std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
+  if (shape_.extent[axis.output] == 1 && shape_.extent[axis.window] == 1) return 1;
+  const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
                             static_cast<std::uint64_t>(taps) << 1 | (halo ? 1 : 0);
-  const auto known = std::find(of.keys.begin(), of.keys.end(), key);
-  if (known != of.keys.end()) return of.sums[static_cast<std::size_t>(known - of.keys.begin())];
-  of.keys.push_back(key);
-  of.sums.push_back(shared(of, outputs, taps, halo));
-  return of.sums.back();
+  const auto known = std::find(axis.keys.begin(), axis.keys.end(), key);
+  if (known != axis.keys.end())
+    return axis.sums[static_cast<std::size_t>(known - axis.keys.begin())];
+  axis.keys.push_back(key);
+  axis.sums.push_back(shared(axis, outputs, taps, halo));
+  return axis.sums.back();
 }
 
 std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo) const {
@@ -198,11 +200,9 @@ std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo)
 }
 
 Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) const {
-  Sum sum;
-  sum.tensor = boundary.tensor;
+  Sum sum{boundary.tensor, boundary.child, {}, {}};
   for (const LoopId d : dims_) {
-    sum.above[d] = nest.chain(d).above(boundary.child);
-    sum.views[d] = view(nest.chain(d), d, boundary, side);
+    if (nest.chain(d).spatial > 0) sum.views[d] = view(nest.chain(d), d, boundary, side);
   }
   return sum;
 }
@@ -234,30 +234,25 @@ bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) cons
   return loop.apart_from < boundary.child || options_.share == Share::tiles;
 }
 
+// Kinds of innermost steps: which boxes there are is independent from dimension to dimension.
 std::int64_t Traffic::compute_cycles(const Nest& nest) {
   const std::int64_t lanes = accelerator_.simd_lanes;
-  std::array<int, kLoops> found{};
-  std::int64_t cycles = 1;
-  for (const LoopId d : dims_) {
-    found[d] = factors_[d].find(nest.chain(d).above(accelerator_.rest()), {}, {});
-    cycles *= factors_[d][found[d]].size;
-  }
-  if (lanes == 1) return cycles;
-  // Kinds of innermost steps: which boxes there are is independent from dimension to dimension.
   std::vector<Boxes> steps = {{1, 1, 0, 1}};
-  Factors listing;
+  std::int64_t one_lane = 1;
   for (const LoopId d : dims_) {
-    listing.open(nest.chain(d), true);
-    const int number = listing.find(nest.chain(d).above(accelerator_.rest()), {}, {});
+    const int number = factors_[d].find(nest.chain(d).above[accelerator_.rest()], {}, {});
+    one_lane *= factors_[d][number].size;
+    if (lanes == 1) continue;
     std::vector<Boxes> more;
     for (const Boxes& step : steps) {
-      for (const Boxes& box : listing.boxes(listing[number])) {
+      for (const Boxes& box : factors_[d].boxes(factors_[d][number])) {
         more.push_back({0, step.after * box.after, 0, step.times * box.times});
       }
     }
     steps = std::move(more);
   }
-  cycles = 0;
+  if (lanes == 1) return one_lane;
+  std::int64_t cycles = 0;
   for (const Boxes& step : steps) cycles += step.times * ceil_div(step.after, lanes);
   return cycles;
 }

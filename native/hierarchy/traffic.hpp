@@ -51,9 +51,6 @@ class Traffic {
   std::int64_t instances(const Nest& nest, int element, LoopSet dims);
 
  private:
-  using Cuts = std::array<Cut, kLoops>;
-  using Views = std::array<View, kLoops>;
-
   struct Axis {
     LoopId output, window;
     SlidingAxis sliding;
@@ -62,21 +59,24 @@ class Traffic {
     std::vector<std::int64_t> sums;
   };
 
-  // One of the sums over steps: of one tensor, between two holders, of one side.
+  // Of one tensor, between two holders, of one side: what each dimension contributes.
   struct Sum {
     TensorId tensor;
-    std::array<int, kLoops> above{};  // loops of each dimension above the child
-    Views views;
+    int child;
+    std::array<View, kLoops> views{};
+    std::array<int, kLoops> factor{};
   };
 
   Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
-  bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
   View view(const Chain& chain, int dim, const Boundary& boundary, Side side) const;
+  bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
+  void set(const Nest& nest, Sum& sum, LoopId dim, Cut cut);
+  void set(const Nest& nest, Sum& sum, Cut cut);
   // Without `halo`, tiles of a sliding axis that have moved share nothing.
-  std::int64_t product(const Sum& sum, const Cuts& cuts, bool halo = true);
-  std::int64_t axis_words(std::size_t axis, const Sum& sum, const Cuts& cuts, bool halo);
+  std::int64_t product(const Sum& sum, bool halo = true);
+  std::int64_t axis_words(Axis& axis, const Sum& sum, bool halo);
   std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo) const;
-  std::int64_t words(const Nest& nest, const Boundary& boundary, const Sum& sum);
+  std::int64_t words(const Nest& nest, const Boundary& boundary, Sum& sum);
   bool forgets(const Boundary& boundary) const;
   void add_first(const Nest& nest, const Boundary& boundary, Moved& moved);
   void add_fresh(const Nest& nest, const Boundary& boundary, Detail detail, Moved& moved);
@@ -85,7 +85,8 @@ class Traffic {
   const Accelerator& accelerator_;
   const Options& options_;
   std::vector<Boundary> boundaries_;
-  std::vector<LoopId> dims_;  // of more than one index: the others change nothing
+  // Those of more than one index, and their partners in a pair: the others change nothing.
+  std::vector<LoopId> dims_;
   std::array<Factors, kLoops> factors_;
   std::array<Axis, 2> axes_;
 };

@@ -49,7 +49,11 @@ class Hierarchy {
     for (std::size_t i = 0; i < row.size(); ++i) results[kFigureNames[i]] = row[i];
     results["macs"] = model_.macs();
     results["traffic"] = traffic();
-    results["needed_bits"] = model_.needs();
+    py::list needed;
+    for (std::size_t e = 0; e + 2 < names_.size(); ++e) {
+      needed.append(model_.needs(static_cast<int>(e)));
+    }
+    results["needed_bits"] = needed;
     return py::make_tuple(status, results);
   }
 
