@@ -22,7 +22,16 @@ TENSORS = ("input", "filter", "output")
 _UNLIMITED = float("inf")
 _MAX_BITS = 2**53
 _MAX_WIDTH = 2**20
+_MOST_BUFFERS = 1024
 _MAC = "mac"
+_LEFT_TO_POOL = (
+    "capacity_bits",
+    "read_bw",
+    "write_bw",
+    "bw",
+    "read_pj_per_bit",
+    "write_pj_per_bit",
+)
 
 Sizes = int | Mapping[str, int] | None
 """One number for all tensors, or one for some of them by name; None: no limit, or the default."""
@@ -37,13 +46,28 @@ def _flags(what: str, tensors: Collection[str]) -> list[bool]:
     return [tensor in known for tensor in TENSORS]
 
 
-def _by_tensor(what: str, sizes: Mapping[str, int], most: int) -> dict[str, int]:
-    """Return sizes by the name of a tensor, checked."""
+def _by_tensor(what: str, sizes: Sizes, most: int) -> dict[str, int]:
+    """Return the sizes given, by tensor."""
+    if sizes is None:
+        return {}
+    if not isinstance(sizes, Mapping):
+        return dict.fromkeys(TENSORS, require_integer(what, sizes, HardwareError, most=most))
     _flags(f"tensors of {what}", sizes)
     return {
         tensor: require_integer(f"{what} of {tensor}", size, HardwareError, most=most)
         for tensor, size in sizes.items()
     }
+
+
+def _rate(what: str, given: float | None) -> float:
+    """Return bits a cycle; None is unlimited."""
+    if given is None:
+        return _UNLIMITED
+    return require_number(what, given, HardwareError, most=float(_MAX_BITS), positive=True)
+
+
+def _energy(what: str, given: float) -> float:
+    return require_number(what, given, HardwareError, most=_native.MAX_ENERGY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,17 +103,6 @@ class MemoryElement:
     write_pj_per_bit: float = 0.0
     forgets: Collection[str] = ()
 
-    @property
-    def _of_pool(self) -> tuple[object, ...]:
-        """What a part of another memory must leave to that one."""
-        ports = (self.read_bw, self.write_bw, self.bw)
-        return (
-            self.capacity_bits,
-            *ports,
-            self.read_pj_per_bit or None,
-            self.write_pj_per_bit or None,
-        )
-
     def native(self, word_bits: int, pool: int) -> dict[str, Any]:
         """Return the element as the C++ core reads it.
 
@@ -101,46 +114,38 @@ class MemoryElement:
             HardwareError: a number or name out of range.
         """
         what = f"memory {self.name}"
-        if self.pool is not None and self._of_pool != (None,) * 6:
+        if self.pool is not None and any(getattr(self, name) for name in _LEFT_TO_POOL):
             raise HardwareError(
                 f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths and "
                 "energies there, none here"
             )
         if self.bw is not None and (self.read_bw, self.write_bw) != (None, None):
             raise HardwareError(f"{what} has bw and read_bw or write_bw; allowed: either")
-        widths: Mapping[str, int] = dict.fromkeys(TENSORS, word_bits)
-        if isinstance(self.width_bits, Mapping):
-            widths = {**widths, **_by_tensor(f"{what}: width_bits", self.width_bits, _MAX_WIDTH)}
-        elif self.width_bits is not None:
-            width = require_integer(
-                f"{what}: width_bits", self.width_bits, HardwareError, most=_MAX_WIDTH
-            )
-            widths = dict.fromkeys(TENSORS, width)
+        widths = _by_tensor(f"{what}: width_bits", self.width_bits, _MAX_WIDTH)
+        limits = _by_tensor(f"{what}: capacity_bits", self.capacity_bits, _MAX_BITS)
+        shared = not isinstance(self.capacity_bits, Mapping)
+        # Of each tensor, and of all together.
+        rooms = [float(limits.get(tensor, _UNLIMITED)) for tensor in TENSORS]
+        rooms = [*[_UNLIMITED] * 3, rooms[0]] if shared else [*rooms, _UNLIMITED]
+        buffers = require_integer(
+            f"{what}: buffers", self.buffers, HardwareError, most=_MOST_BUFFERS
+        )
+        ports = {
+            way: _rate(f"{what}: {way}", getattr(self, way) if self.bw is None else self.bw)
+            for way in ("read_bw", "write_bw")
+        }
         return {
             "name": self.name,
             "keeps": _flags(f"{what}: tensors it keeps", self.keeps),
             "forgets": _flags(f"{what}: tensors it forgets", self.forgets),
-            "width": [widths[tensor] for tensor in TENSORS],
-            "buffers": require_integer(f"{what}: buffers", self.buffers, HardwareError, most=1024),
+            "width": [widths.get(tensor, word_bits) for tensor in TENSORS],
+            "buffers": buffers,
             "pool": pool,
-            **self._capacities(what),
-            "read_bw": _rate(f"{what}: read_bw", self.read_bw if self.bw is None else self.bw),
-            "write_bw": _rate(f"{what}: write_bw", self.write_bw if self.bw is None else self.bw),
+            "capacity": rooms,
+            **ports,
             "one_port": self.bw is not None,
             "read_pj": _energy(f"{what}: read_pj_per_bit", self.read_pj_per_bit),
             "write_pj": _energy(f"{what}: write_pj_per_bit", self.write_pj_per_bit),
-        }
-
-    def _capacities(self, what: str) -> dict[str, Any]:
-        what = f"{what}: capacity_bits"
-        shared, each = _UNLIMITED, {}
-        if isinstance(self.capacity_bits, Mapping):
-            each = _by_tensor(what, self.capacity_bits, _MAX_BITS)
-        elif self.capacity_bits is not None:
-            shared = require_integer(what, self.capacity_bits, HardwareError, most=_MAX_BITS)
-        return {
-            "capacity": float(shared),
-            "capacity_of": [float(each.get(tensor, _UNLIMITED)) for tensor in TENSORS],
         }
 
 
@@ -169,11 +174,10 @@ class FanoutElement:
         if self.axis not in ("X", "Y"):
             raise HardwareError(f"{what}: axis is {quoted(self.axis)}; allowed: X, Y")
         size = MAX_INT if self.size is None else self.size
-        apart = _flags(f"{what}: tensors apart", self.apart)
         return {
             "name": self.name,
             "size": require_integer(f"{what}: size", size, HardwareError),
-            "together": [not each for each in apart],
+            "together": [not each for each in _flags(f"{what}: tensors apart", self.apart)],
             "pj": _energy(f"{what}: pj_per_bit", self.pj_per_bit),
         }
 
@@ -242,11 +246,6 @@ class Hierarchy:
         """Names of the elements, outermost first."""
         return [element.name for element in self.elements]
 
-    @property
-    def memories(self) -> list[MemoryElement]:
-        """The memories, outermost first."""
-        return [element for element in self.elements if isinstance(element, MemoryElement)]
-
     def native(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return elements and MAC units as the C++ core reads them."""
         elements = [
@@ -273,7 +272,7 @@ class Hierarchy:
                 f"the first element is {quoted(first and first.name)}; allowed: a memory that "
                 f"keeps {', '.join(TENSORS)}"
             )
-        fanouts = len(self.elements) - len(self.memories)
+        fanouts = sum(isinstance(element, FanoutElement) for element in self.elements)
         limits = _native.HIERARCHY_MAX_ELEMENTS, _native.HIERARCHY_MAX_FANOUTS
         if len(self.elements) > limits[0] or fanouts > limits[1]:
             raise HardwareError(
@@ -285,33 +284,16 @@ class Hierarchy:
         """Return the index of the element with the physical memory of one."""
         if element.pool is None:
             return index
-        earlier = self.elements[:index]
-        since = 0
+        allowed = {}
         for other in range(index - 1, -1, -1):
-            found = earlier[other]
+            found = self.elements[other]
             if not isinstance(found, MemoryElement):
-                since += 1
-            elif found.name == element.pool and found.pool is None and not since:
-                return other
-        allowed = [
-            each.name
-            for place, each in enumerate(earlier)
-            if isinstance(each, MemoryElement)
-            and each.pool is None
-            and all(isinstance(between, MemoryElement) for between in earlier[place:])
-        ]
-        raise HardwareError(
-            f"memory {element.name} is a part of {quoted(element.pool)}; allowed: an earlier "
-            f"memory without a fan-out in between, here {', '.join(allowed) or 'none'}"
-        )
-
-
-def _rate(what: str, given: float | None) -> float:
-    """Return bits a cycle; None is unlimited."""
-    if given is None:
-        return _UNLIMITED
-    return require_number(what, given, HardwareError, most=float(_MAX_BITS), positive=True)
-
-
-def _energy(what: str, given: float) -> float:
-    return require_number(what, given, HardwareError, most=_native.MAX_ENERGY)
+                break
+            if found.pool is None:
+                allowed[found.name] = other
+        if element.pool not in allowed:
+            raise HardwareError(
+                f"memory {element.name} is a part of {quoted(element.pool)}; allowed: an earlier "
+                f"memory without a fan-out in between, here {', '.join(allowed) or 'none'}"
+            )
+        return allowed[element.pool]

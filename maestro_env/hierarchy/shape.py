@@ -12,6 +12,7 @@ from maestro_env.workloads.layer import Layer, loop_of, nest
 DIMS = ("N", "G", "K", "C", "P", "Q", "R", "S")
 """Batch, groups, filters, channels, output rows and columns, window rows and columns."""
 
+_FARTHEST = 2**16
 _OUTPUTS = {"P": ("Y", "R"), "Q": ("X", "S")}
 _OWN = {"Y'": "P", "X'": "Q"}
 
@@ -48,7 +49,7 @@ class Shape:
                 raise ArgumentTypeError(
                     f"{what} is {quoted(values)}; allowed: a pair, of rows and of columns"
                 )
-            pair = tuple(require_integer(what, each, LayerError) for each in values)
+            pair = tuple(require_integer(what, each, LayerError, most=_FARTHEST) for each in values)
             object.__setattr__(self, what, pair)
 
     @classmethod

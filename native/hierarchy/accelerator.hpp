@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "../core/layer.hpp"
@@ -26,8 +27,8 @@ struct Memory {
   int buffers = 1;          // tiles held
   // The element with the physical memory that this is a part of; the rest is that one's.
   int pool = 0;
-  double capacity = kUnlimited;  // bits, of all tensors together, and of each
-  std::array<double, kTensors> capacity_of{kUnlimited, kUnlimited, kUnlimited};
+  // Bits, of each tensor and of all together.
+  std::array<double, kTensors + 1> capacity{kUnlimited, kUnlimited, kUnlimited, kUnlimited};
   // Bits a cycle and instance; one port for both ways has `read_bw`.
   double read_bw = kUnlimited, write_bw = kUnlimited;
   bool one_port = false;
@@ -71,5 +72,12 @@ struct Options {
   bool exposed = true;  // whether the first fill and the last drain take time of their own
   bool latch = false;   // at the MAC, of all tensors
 };
+
+// What became of a mapping (H7): a list of its own, as codes of the other one stand in stored data.
+// With `pool_overflow` there are results.
+enum class Verdict : std::uint8_t { ok, bad_tile, fanout_exceeded, overflow, pool_overflow };
+
+inline constexpr std::array<std::string_view, 5> kVerdictNames = {
+    "ok", "bad_tile", "fanout_exceeded", "overflow", "pool_overflow"};
 
 }  // namespace gym::hierarchy

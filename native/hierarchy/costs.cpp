@@ -117,16 +117,14 @@ double Costs::energy_pj(const std::vector<Flows>& flows, double macs) const {
   return energy;
 }
 
-double Costs::needs(const Nest& nest, const Traffic& traffic, int element,
-                    std::span<const int> tensors) const {
+double Costs::needs(const Nest& nest, const Traffic& traffic, int element, int tensor) const {
   double bits = 0;
   for (int e = element; e < accelerator_.rest(); ++e) {
     if (!accelerator_.elements[e].is_memory || memory(e).pool != element) continue;
-    for (const int t : tensors) {
-      if (!memory(e).keeps[t]) continue;
-      const std::int64_t words = traffic.tile_words(nest, static_cast<TensorId>(t), e);
-      bits +=
-          static_cast<double>(words) * static_cast<double>(memory(e).width[t]) * memory(e).buffers;
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      if (!memory(e).keeps[t] || (tensor != kTensors && tensor != t)) continue;
+      bits += static_cast<double>(traffic.tile_words(nest, t, e)) *
+              static_cast<double>(memory(e).width[t]) * memory(e).buffers;
     }
   }
   return bits;
@@ -135,14 +133,9 @@ double Costs::needs(const Nest& nest, const Traffic& traffic, int element,
 bool Costs::fits(const Nest& nest, const Traffic& traffic) const {
   // The first memory has room for all.
   for (int e = 1; e < accelerator_.rest(); ++e) {
-    if (!accelerator_.elements[e].is_memory) continue;
-    const Memory& of = memory(e);
-    const auto exceeds = [&](double capacity, std::span<const int> tensors) {
-      return capacity < kUnlimited && needs(nest, traffic, e, tensors) > capacity;
-    };
-    if (exceeds(of.capacity, kAllTensors)) return false;
-    for (const int& t : kAllTensors) {
-      if (exceeds(of.capacity_of[t], {&t, 1})) return false;
+    for (int t = 0; t <= kTensors; ++t) {
+      const double capacity = memory(e).capacity[t];
+      if (capacity < kUnlimited && needs(nest, traffic, e, t) > capacity) return false;
     }
   }
   return true;

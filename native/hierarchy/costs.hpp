@@ -10,8 +10,6 @@
 
 namespace gym::hierarchy {
 
-inline constexpr std::array<int, kTensors> kAllTensors = {kInput, kFilter, kOutput};
-
 // Words that two holders read and write for each other. Fills of outputs may be fractions.
 struct Flow {
   double parent_reads = 0, parent_writes = 0, child_reads = 0, child_writes = 0;
@@ -39,9 +37,8 @@ class Costs {
   bool timed() const { return timed_; }
 
   void count(const std::vector<Moved>& moved, std::vector<Flows>& flows) const;
-  // Bits that a mapping needs of the physical memory of an element, of some tensors.
-  double needs(const Nest& nest, const Traffic& traffic, int element,
-               std::span<const int> tensors) const;
+  // Bits that tiles of a tensor, or of all (kTensors), take of the physical memory of an element.
+  double needs(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
   bool fits(const Nest& nest, const Traffic& traffic) const;
   // `used` are the instances of each element; wanted where transfers are not exposed.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,

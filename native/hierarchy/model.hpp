@@ -21,7 +21,7 @@ class Model {
   const std::vector<Moved>& moved() const { return moved_; }
   const std::vector<Flows>& flows() const { return flows_; }
   // Bits that the tiles take of the physical memory of an element.
-  double needs(int element) const { return costs_.needs(nest_, traffic_, element, kAllTensors); }
+  double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
   std::int64_t macs() const { return traffic_.macs(); }
 
  private:

@@ -8,7 +8,6 @@
 
 #include "../core/loop_nest.hpp"
 #include "accelerator.hpp"
-#include "status.hpp"
 
 namespace gym::hierarchy {
 

@@ -98,36 +98,42 @@ class Hierarchy {
             figures.last_cycles,    figures.port_cycles,    figures.energy_pj / 1000};
   }
 
+  template <typename T>
+  static void take(const py::dict& given, const char* name, T& value) {
+    value = given[name].cast<T>();
+  }
+
   static hierarchy::Accelerator read(const std::vector<py::dict>& elements, const py::dict& mac) {
     hierarchy::Accelerator accelerator;
     for (const py::dict& each : elements) {
-      hierarchy::Element element;
+      hierarchy::Element& element = accelerator.elements.emplace_back();
       element.is_memory = each.contains("keeps");
       if (element.is_memory) {
-        hierarchy::Memory& memory = element.memory;
-        memory.keeps = each["keeps"].cast<hierarchy::PerTensorFlag>();
-        memory.forgets = each["forgets"].cast<hierarchy::PerTensorFlag>();
-        memory.width = each["width"].cast<hierarchy::PerTensorCount>();
-        memory.buffers = each["buffers"].cast<int>();
-        memory.pool = each["pool"].cast<int>();
-        memory.capacity = each["capacity"].cast<double>();
-        memory.capacity_of = each["capacity_of"].cast<std::array<double, kTensors>>();
-        memory.read_bw = each["read_bw"].cast<double>();
-        memory.write_bw = each["write_bw"].cast<double>();
-        memory.one_port = each["one_port"].cast<bool>();
-        memory.read_pj = each["read_pj"].cast<double>();
-        memory.write_pj = each["write_pj"].cast<double>();
+        read(each, element.memory);
       } else {
-        element.fanout.size = each["size"].cast<std::int64_t>();
-        element.fanout.together = each["together"].cast<hierarchy::PerTensorFlag>();
-        element.fanout.pj = each["pj"].cast<double>();
+        take(each, "size", element.fanout.size);
+        take(each, "together", element.fanout.together);
+        take(each, "pj", element.fanout.pj);
       }
-      accelerator.elements.push_back(element);
     }
-    accelerator.simd_lanes = mac["simd"].cast<std::int64_t>();
-    accelerator.latch = mac["latch"].cast<hierarchy::PerTensorFlag>();
-    accelerator.mac_pj = mac["pj"].cast<double>();
+    take(mac, "simd", accelerator.simd_lanes);
+    take(mac, "latch", accelerator.latch);
+    take(mac, "pj", accelerator.mac_pj);
     return accelerator;
+  }
+
+  static void read(const py::dict& given, hierarchy::Memory& memory) {
+    take(given, "keeps", memory.keeps);
+    take(given, "forgets", memory.forgets);
+    take(given, "width", memory.width);
+    take(given, "buffers", memory.buffers);
+    take(given, "pool", memory.pool);
+    take(given, "capacity", memory.capacity);
+    take(given, "read_bw", memory.read_bw);
+    take(given, "write_bw", memory.write_bw);
+    take(given, "one_port", memory.one_port);
+    take(given, "read_pj", memory.read_pj);
+    take(given, "write_pj", memory.write_pj);
   }
 
   // The code of each choice is its place in the list of what is allowed.
