@@ -8,11 +8,6 @@ namespace gym::hierarchy {
 
 namespace {
 
-std::uint64_t key_of(int above, Cut cut, View view) {
-  const std::uint64_t kind = std::uint64_t{cut.kind} << 6 | static_cast<std::uint64_t>(cut.index);
-  return ((static_cast<std::uint64_t>(above) << 9 | kind) << 24 | view.apart) << 24 | view.whole;
-}
-
 // The part of a box that is a chunk of it.
 std::int64_t chunk_of(std::int64_t box, std::int64_t number, std::int64_t tile) {
   return std::min(tile, box - number * tile);
@@ -29,19 +24,15 @@ void Factors::open(const Chain& chain, bool listed) {
   boxes_.clear();
 }
 
-int Factors::find(int above, Cut cut, View view) {
-  const std::uint64_t key = key_of(above, cut, view);
-  Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> 58];
-  if (slot.key != key || slot.opened != opened_) {
-    const auto known = std::find(keys_.begin(), keys_.end(), key);
-    slot = {key, opened_, static_cast<int>(known - keys_.begin())};
-    if (known == keys_.end()) {
-      keys_.push_back(key);
-      walk(above, cut, view);
-      sum_up();
-    }
+int Factors::find(std::uint64_t key, int above, Cut cut, View view) {
+  const auto known = std::find(keys_.begin(), keys_.end(), key);
+  const auto number = static_cast<int>(known - keys_.begin());
+  if (known == keys_.end()) {
+    keys_.push_back(key);
+    walk(above, cut, view);
+    sum_up();
   }
-  return slot.number;
+  return number;
 }
 
 void Factors::sum_up() {

@@ -46,7 +46,15 @@ class Factors {
   void open(const Chain& chain, bool listed);
 
   // For the loops of the chain above an element, `above` of them. The number of the factor found.
-  int find(int above, Cut cut, View view);
+  int find(int above, Cut cut, View view) {
+    const std::uint64_t kind = std::uint64_t{cut.kind} << 6 | static_cast<std::uint64_t>(cut.index);
+    const std::uint64_t key =
+        ((static_cast<std::uint64_t>(above) << 9 | kind) << 24 | view.apart) << 24 | view.whole;
+    Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> 58];
+    if (slot.key != key || slot.opened != opened_)
+      slot = {key, opened_, find(key, above, cut, view)};
+    return slot.number;
+  }
 
   const Factor& operator[](int number) const { return factors_[static_cast<std::size_t>(number)]; }
   std::span<const Boxes> boxes(const Factor& factor) const {
@@ -60,6 +68,7 @@ class Factors {
     std::int64_t leader_before, leader_after;
   };
 
+  int find(std::uint64_t key, int above, Cut cut, View view);
   void walk(int above, Cut cut, View view);
   void sum_up();
   void step(const Loop& loop, Cut cut, int index, View view);

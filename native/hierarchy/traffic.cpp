@@ -1,7 +1,6 @@
 #include "traffic.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "../core/integers.hpp"
 
@@ -69,26 +68,33 @@ void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) 
     moved[b].words[kParents] = words(nest, boundary, parents);
     moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
                                                                 : words(nest, boundary, children);
-    if (detail == Detail::time) add_first(nest, boundary, moved[b]);
+    if (detail == Detail::time) {
+      add_first(nest, boundary, kParents, parents, moved[b]);
+      if (boundary.child != accelerator_.mac()) {
+        add_first(nest, boundary, kChildren, children, moved[b]);
+      }
+    }
     if (boundary.tensor == kOutput) add_fresh(nest, boundary, detail, moved[b]);
   }
 }
 
-// What the first instance and unit move, in all steps and outside the steady state (H6).
-void Traffic::add_first(const Nest& nest, const Boundary& boundary, Moved& moved) {
-  const std::array<std::pair<Side, int>, 2> ends = {std::pair{kParents, boundary.parent},
-                                                    std::pair{kChildren, boundary.child}};
-  for (const auto& [all, element] : ends) {
-    const Side first = all == kParents ? kFirstParent : kFirstChild;
-    Sum sum = sum_of(nest, boundary, first);
-    moved.words[first] =
-        nest.even() ? moved.words[all] / nest.units_above(element) : words(nest, boundary, sum);
-    if (boundary.child == accelerator_.mac()) continue;
-    set(nest, sum, {Cut::first});
-    moved.begin[first] = product(sum);
-    if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
-    moved.edge[first] = product(sum);
+// What the first of the parents, or of the children, moves in all steps and outside the steady
+// state (H6).
+void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
+                        Moved& moved) {
+  const Side first = all == kParents ? kFirstParent : kFirstChild;
+  const int element = all == kParents ? boundary.parent : boundary.child;
+  Sum sum = sum_of(nest, boundary, first);
+  if (nest.even() || sum.views == of_all.views) {
+    moved.words[first] = moved.words[all] / (nest.even() ? nest.units_above(element) : 1);
+  } else {
+    moved.words[first] = words(nest, boundary, sum);
   }
+  if (boundary.child == accelerator_.mac()) return;
+  set(nest, sum, {Cut::first});
+  moved.begin[first] = product(sum);
+  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
+  moved.edge[first] = product(sum);
 }
 
 // Each word arrives for the first time once at each parent that adds up a part of it.

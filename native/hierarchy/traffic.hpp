@@ -78,7 +78,8 @@ class Traffic {
   std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo) const;
   std::int64_t words(const Nest& nest, const Boundary& boundary, Sum& sum);
   bool forgets(const Boundary& boundary) const;
-  void add_first(const Nest& nest, const Boundary& boundary, Moved& moved);
+  void add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
+                 Moved& moved);
   void add_fresh(const Nest& nest, const Boundary& boundary, Detail detail, Moved& moved);
 
   const Shape& shape_;
