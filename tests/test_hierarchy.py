@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from maestro_env.hierarchy.evaluation import (
     HierarchyEvaluator,
 )
 from maestro_env.hierarchy.shape import Shape
-from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.finding import find_layer, find_network
 
 DATA = Path(__file__).parent / "data" / "hierarchy_rows.jsonl.xz"
 DRAM = MemoryElement(name="DRAM")
@@ -155,6 +156,18 @@ def test_a_layer_has_its_own_names_and_dilation() -> None:
     assert Shape.of(find_layer("dsconv:C=3,Y=9,X=8,R=3,S=3")).extents["G"] == 3
     with pytest.raises(LayerError, match="larger than the input"):
         Shape.of(conv, (5, 1))
+    with pytest.raises(LayerError, match="transposed"):
+        Shape.of(replace(conv, operator="TRCONV"))
+
+
+@pytest.mark.parametrize("network", ["resnet18", "mobilenetv2"])
+def test_a_layer_moves_each_word_once_through_a_memory_that_holds_all(network: str) -> None:
+    hierarchy = Hierarchy([DRAM, MemoryElement(name="L2")])
+    for layer in find_network(network).layers:
+        cost = cost_of(HierarchyEvaluator(layer, hierarchy), [[], []])
+        assert cost.macs == cost.compute_cycles == layer.macs
+        words = [each.parent_words for each in cost.traffic if each.parent == "DRAM"]
+        assert words == [layer.input_words, layer.filter_words, layer.output_words]
 
 
 # ---- Statuses and capacities --------------------------------------------------------------------

@@ -57,8 +57,10 @@ class Shape:
         """Return the loops of a layer whose windows have some dilation.
 
         Raises:
-            LayerError: the dilated window is larger than the input.
+            LayerError: a transposed layer, or a dilated window that is larger than the input.
         """
+        if layer.operator == "TRCONV":
+            raise LayerError(f"layer {layer} is transposed; allowed: other operators")
         spread = cls({}, dilation=dilation).dilation
         extents = {_OWN.get(loop, loop): size for loop, size in nest(layer).items()}
         loops = {dim: loop_of(layer, dim) for dim in layer.loop_extents}
