@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
+import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,7 +138,13 @@ def test_a_batch_has_the_figures_of_single_mappings() -> None:
         [[(dim, rng.randint(0, 4)) for dim in rng.sample("NGKCPQRS", 2)] for _ in elements]
         for _ in range(100)
     ]
-    figures, status = evaluator.evaluate_batch(evaluator.encode(mappings))
+    batch = evaluator.encode(mappings)
+    figures, status = evaluator.evaluate_batch(batch)
+    with ThreadPoolExecutor(2) as threads:
+        for again, _ in threads.map(evaluator.evaluate_batch, [batch] * 20):
+            np.testing.assert_array_equal(again, figures)
+    copy = pickle.loads(pickle.dumps(evaluator))
+    np.testing.assert_array_equal(copy.evaluate_batch(batch)[0], figures)
     assert set(status) == {STATUSES.index("ok"), STATUSES.index("bad_tile")}
     for mapping, row, code in zip(mappings, figures, status, strict=True):
         cost, name = evaluator.evaluate(mapping)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import ArgumentTypeError, MappingError, UnknownNameError, quoted
+from maestro_env.base.pickling import Recomputed
 from maestro_env.hierarchy.shape import DIMS, Shape
 from maestro_env.workloads.layer import Layer
 
@@ -123,7 +125,8 @@ class HierarchyCost:
     needed_bits: Mapping[str, float]
 
 
-class HierarchyEvaluator:
+@dataclass(frozen=True)
+class HierarchyEvaluator(Recomputed):
     """Evaluates mappings of one layer on one accelerator.
 
     Args:
@@ -132,18 +135,25 @@ class HierarchyEvaluator:
         conventions: for comparisons with other tools.
     """
 
-    def __init__(
-        self,
-        layer: Layer | Shape,
-        hierarchy: Hierarchy,
-        conventions: Conventions | None = None,
-    ) -> None:
-        self.shape = Shape.of(layer) if isinstance(layer, Layer) else layer
-        self.hierarchy = hierarchy
-        options = (conventions or Conventions()).native()
-        elements, mac = hierarchy.native()
-        self._native = _native.Hierarchy(
-            self.shape.native(), self.shape.stride, self.shape.dilation, elements, mac, options
+    layer: Layer | Shape
+    hierarchy: Hierarchy
+    conventions: Conventions = Conventions()
+
+    def __post_init__(self) -> None:
+        # What is wrong with the arguments is said here.
+        _ = self._core
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The loops of the layer."""
+        return Shape.of(self.layer) if isinstance(self.layer, Layer) else self.layer
+
+    @cached_property
+    def _core(self) -> _native.Hierarchy:
+        elements, mac = self.hierarchy.native()
+        shape, options = self.shape, self.conventions.native()
+        return _native.Hierarchy(
+            shape.native(), shape.stride, shape.dilation, elements, mac, options
         )
 
     def evaluate(self, mapping: NestMapping) -> tuple[HierarchyCost | None, str]:
@@ -156,7 +166,7 @@ class HierarchyEvaluator:
         Raises:
             MappingError: not a list of loops for each element, or an unknown dimension.
         """
-        status, results = self._native.evaluate(self._loops(mapping))
+        status, results = self._core.evaluate(self._loops(mapping))
         if results is None:
             return None, status
         traffic = tuple(Moved(**each) for each in results.pop("traffic"))
@@ -194,7 +204,7 @@ class HierarchyEvaluator:
             raise ArgumentTypeError(
                 f"mappings are {array.dtype} of shape {array.shape}; allowed: int32[N, L, 3]"
             )
-        return self._native.evaluate_batch(np.ascontiguousarray(array))
+        return self._core.evaluate_batch(np.ascontiguousarray(array))
 
     def _loops(self, mapping: NestMapping) -> list[tuple[int, int, int]]:
         names = self.hierarchy.names

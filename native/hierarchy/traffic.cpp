@@ -116,7 +116,7 @@ void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, Detail detai
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
-  constexpr View kApart = {~0u >> 8, 0};
+  constexpr View kApart = {(1u << kMaxFanouts) - 1, 0};
   std::int64_t count = 1;
   for (const LoopId d : dims_) {
     if (!has(dims, d) || nest.chain(d).spatial == 0) continue;
@@ -181,8 +181,9 @@ std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
                             static_cast<std::uint64_t>(taps) << 1 | (halo ? 1 : 0);
   const auto known = std::find(axis.keys.begin(), axis.keys.end(), key);
-  if (known != axis.keys.end())
+  if (known != axis.keys.end()) {
     return axis.sums[static_cast<std::size_t>(known - axis.keys.begin())];
+  }
   axis.keys.push_back(key);
   axis.sums.push_back(shared(axis, outputs, taps, halo));
   return axis.sums.back();

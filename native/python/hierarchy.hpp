@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,6 +41,7 @@ class Hierarchy {
 
   // Plain Python numbers of one mapping; the results are None if there are none.
   py::tuple evaluate(const std::vector<std::array<std::int32_t, kEntries>>& loops) {
+    const std::lock_guard lock(mutex_);
     hierarchy::Figures figures{};
     const auto* first = reinterpret_cast<const hierarchy::MappedLoop*>(loops.data());
     const hierarchy::Verdict verdict = model_.evaluate({first, loops.size()}, figures);
@@ -71,6 +74,7 @@ class Hierarchy {
     const auto* loops = reinterpret_cast<const hierarchy::MappedLoop*>(mappings.data());
     {
       py::gil_scoped_release release;
+      const std::lock_guard lock(mutex_);
       for (py::ssize_t i = 0; i < count; ++i, loops += width) {
         const auto* end =
             std::find_if(loops, loops + width, [](const auto& loop) { return loop.element == -1; });
@@ -170,6 +174,7 @@ class Hierarchy {
     return found;
   }
 
+  std::mutex mutex_;  // of the model, for a batch of one thread leaves the others running
   hierarchy::Model model_;
   std::vector<std::string> names_;
 };
