@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
@@ -33,14 +34,37 @@ def differences(row: Row) -> list[str]:
     return found
 
 
-def wrong(seed: int, count: int) -> dict[str, list[str]]:
+def rows(seed: int, count: int) -> list[Row]:
     rng = random.Random(seed)
-    rows = [random_row(rng) for _ in range(count)]
-    return {json.dumps(row): found for row in rows if (found := differences(row))}
+    return [random_row(rng) for _ in range(count)]
+
+
+def wrong(seed: int, count: int) -> dict[str, list[str]]:
+    return {json.dumps(row): found for row in rows(seed, count) if (found := differences(row))}
 
 
 def test_no_mapping_differs_from_the_simulator() -> None:
-    assert wrong(seed=0, count=150) == {}
+    assert wrong(seed=0, count=200) == {}
+
+
+def test_the_mappings_cover_what_the_model_tells_apart() -> None:
+    seen: Counter[str] = Counter()
+    for row in rows(seed=0, count=200):
+        cost, _ = evaluator_of(row).evaluate(row["mapping"])
+        assert cost is not None
+        outputs = [each for each in cost.traffic if each.tensor == "output"]
+        memories = [each for each in row["accelerator"] if "memory" in each]
+        seen["bound by ports"] += cost.port_cycles > cost.compute_cycles
+        seen["exposed"] += cost.first_cycles > 0 and cost.last_cycles > 0
+        seen["multicast"] += any(each.parent_words < each.child_words for each in cost.traffic)
+        seen["older values"] += any(each.parent_reads and each.child != "mac" for each in outputs)
+        seen["fractions"] += any(each.child_writes % 1 for each in outputs)
+        seen["bypass"] += any(each["keep"] != "IWO" for each in memories)
+        seen["pools"] += any("pool" in each for each in memories)
+        seen["four memories"] += len(memories) == 4
+    least = dict.fromkeys(("bound by ports", "exposed", "multicast", "bypass", "four memories"), 30)
+    least |= {"older values": 10, "fractions": 1, "pools": 5}
+    assert {name: seen[name] for name, count in least.items() if seen[name] < count} == {}
 
 
 @pytest.mark.slow

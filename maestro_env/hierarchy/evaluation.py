@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import ArgumentTypeError, MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
@@ -152,6 +152,8 @@ class HierarchyEvaluator(Recomputed):
     def _core(self) -> _native.Hierarchy:
         elements, mac = self.hierarchy.native()
         shape, options = self.shape, self.conventions.native()
+        if options.pop("latch"):
+            mac["latch"] = [True] * len(TENSORS)
         return _native.Hierarchy(
             shape.native(), shape.stride, shape.dilation, elements, mac, options
         )

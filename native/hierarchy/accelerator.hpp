@@ -70,7 +70,6 @@ struct Options {
   PartialSums psum = PartialSums::readback;
   bool drains = true;   // whether words that leave a memory are read from it
   bool exposed = true;  // whether the first fill and the last drain take time of their own
-  bool latch = false;   // at the MAC, of all tensors
 };
 
 // What became of a mapping (H7): a list of its own, as codes of the other one stand in stored data.

@@ -6,10 +6,11 @@ namespace gym::hierarchy {
 
 namespace {
 
-Flow down(double parents, double children) { return {parents, 0, 0, children}; }
-
-// Words come up, and those with an older value go down again or are added to it where it is (H4).
-Flow up(double parents, double children, double fresh, const Options& options) {
+// Words go down, or come up: those with an older value then go down again, or are added to it where
+// it is (H4).
+Flow flow_of(TensorId tensor, double parents, double children, double fresh,
+             const Options& options) {
+  if (tensor != kOutput) return {parents, 0, 0, children};
   const double older = parents - fresh;
   const bool back = options.psum != PartialSums::destination && parents > 0;
   return {older, parents, options.drains ? children : 0, back ? children * older / parents : 0};
@@ -34,26 +35,23 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
 void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) const {
   found.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < found.size(); ++b) {
-    const auto& [words, edge, begin, fresh, fresh_first] = moved[b];
-    const auto real = [](std::int64_t count) { return static_cast<double>(count); };
-    const double all[] = {real(words[kParents]), real(words[kChildren])};
-    const double first[] = {real(words[kFirstParent]), real(words[kFirstChild])};
-    const bool memory = boundaries_[b].child != accelerator_.mac();
-    if (boundaries_[b].tensor != kOutput) {
-      found[b].all = down(all[0], all[1]);
-      found[b].carried = all[1];
-      found[b].first = down(first[0], first[1]);
-      if (memory) found[b].fetch = down(real(edge[kFirstParent]), real(edge[kFirstChild]));
-      continue;
-    }
-    found[b].all = up(all[0], all[1], real(fresh), options_);
-    found[b].carried = all[1] + found[b].all.child_writes;
-    found[b].first = up(first[0], first[1], real(fresh_first), options_);
-    if (!memory) continue;
-    found[b].drain.parent_writes = real(edge[kFirstParent]);
-    found[b].drain.child_reads = options_.drains ? real(edge[kFirstChild]) : 0;
-    if (options_.psum == PartialSums::bias) {
-      found[b].fetch = down(real(begin[kFirstParent]), real(begin[kFirstChild]));
+    const TensorId tensor = boundaries_[b].tensor;
+    const auto flow = [&](const std::array<std::int64_t, kSides>& words, Side parent, Side child,
+                          std::int64_t fresh) {
+      const double sides[] = {static_cast<double>(words[parent]),
+                              static_cast<double>(words[child])};
+      return flow_of(tensor, sides[0], sides[1], static_cast<double>(fresh), options_);
+    };
+    const Moved& of = moved[b];
+    found[b].all = flow(of.words, kParents, kChildren, of.fresh);
+    found[b].first = flow(of.words, kFirstParent, kFirstChild, of.fresh_first);
+    found[b].carried = static_cast<double>(of.words[kChildren]) +
+                       (tensor == kOutput ? found[b].all.child_writes : 0);
+    const Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
+    (tensor == kOutput ? found[b].drain : found[b].fetch) = edge;
+    if (tensor == kOutput && options_.psum == PartialSums::bias) {
+      const Flow begin = flow(of.begin, kFirstParent, kFirstChild, 0);
+      found[b].fetch = {begin.parent_reads, 0, 0, begin.child_writes};
     }
   }
 }

@@ -19,23 +19,12 @@ void Factors::open(const Chain& chain, bool listed) {
   chain_ = &chain;
   listed_ = listed;
   ++opened_;
-  keys_.clear();
   factors_.clear();
   boxes_.clear();
 }
 
-int Factors::find(std::uint64_t key, int above, Cut cut, View view) {
-  const auto known = std::find(keys_.begin(), keys_.end(), key);
-  const auto number = static_cast<int>(known - keys_.begin());
-  if (known == keys_.end()) {
-    keys_.push_back(key);
-    walk(above, cut, view);
-    sum_up();
-  }
-  return number;
-}
-
-void Factors::sum_up() {
+int Factors::sum_up(int above, Cut cut, View view) {
+  walk(above, cut, view);
   Factor factor;
   factor.first = static_cast<int>(boxes_.size());
   for (const Walked& each : now_) {
@@ -45,6 +34,7 @@ void Factors::sum_up() {
   }
   factor.kinds = static_cast<int>(boxes_.size()) - factor.first;
   factors_.push_back(factor);
+  return static_cast<int>(factors_.size()) - 1;
 }
 
 void Factors::walk(int above, Cut cut, View view) {

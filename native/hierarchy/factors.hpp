@@ -50,9 +50,8 @@ class Factors {
     const std::uint64_t kind = std::uint64_t{cut.kind} << 6 | static_cast<std::uint64_t>(cut.index);
     const std::uint64_t key =
         ((static_cast<std::uint64_t>(above) << 9 | kind) << 24 | view.apart) << 24 | view.whole;
-    Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> 58];
-    if (slot.key != key || slot.opened != opened_)
-      slot = {key, opened_, find(key, above, cut, view)};
+    Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> (64 - kSlotBits)];
+    if (slot.key != key || slot.opened != opened_) slot = {key, opened_, sum_up(above, cut, view)};
     return slot.number;
   }
 
@@ -68,9 +67,8 @@ class Factors {
     std::int64_t leader_before, leader_after;
   };
 
-  int find(std::uint64_t key, int above, Cut cut, View view);
+  int sum_up(int above, Cut cut, View view);
   void walk(int above, Cut cut, View view);
-  void sum_up();
   void step(const Loop& loop, Cut cut, int index, View view);
   void visit(const Walked& from, std::int64_t tile);
   void advance(const Walked& from, std::int64_t tile);
@@ -80,18 +78,18 @@ class Factors {
   void spread(const Walked& from, const Loop& loop, View view);
   void add(const Walked& walked);
 
-  // The factor found last for keys of one hash.
+  // The factor found last for keys of one hash; another one's may have to be summed up again.
   struct Slot {
     std::uint64_t key;
-    std::uint32_t opened;
+    std::uint64_t opened;
     int number;
   };
 
   const Chain* chain_ = nullptr;
   bool listed_ = false;
-  std::uint32_t opened_ = 0;  // how often
-  std::array<Slot, 64> slots_{};
-  std::vector<std::uint64_t> keys_;
+  std::uint64_t opened_ = 0;  // how often
+  static constexpr int kSlotBits = 7;
+  std::array<Slot, 1 << kSlotBits> slots_{};
   std::vector<Factor> factors_;
   std::vector<Boxes> boxes_;
   std::vector<Walked> now_, next_;

@@ -21,8 +21,7 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures) {
   const Verdict verdict = nest_.read(shape_, mapping);
   if (verdict != Verdict::ok) return verdict;
   if (overflows()) return Verdict::overflow;
-  const bool first = costs_.timed() && options_.exposed;
-  traffic_.count(nest_, first ? Detail::time : Detail::totals, moved_);
+  traffic_.count(nest_, costs_.timed() && options_.exposed, moved_);
   costs_.count(moved_, flows_);
   used_.clear();
   if (costs_.timed() && !options_.exposed) {

@@ -52,7 +52,7 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
   }
 }
 
-void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) {
+void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
     const bool listed = has(kSliding, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
     factors_[d].open(nest.chain(d), listed);
@@ -68,13 +68,13 @@ void Traffic::count(const Nest& nest, Detail detail, std::vector<Moved>& moved) 
     moved[b].words[kParents] = words(nest, boundary, parents);
     moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
                                                                 : words(nest, boundary, children);
-    if (detail == Detail::time) {
+    if (timed) {
       add_first(nest, boundary, kParents, parents, moved[b]);
       if (boundary.child != accelerator_.mac()) {
         add_first(nest, boundary, kChildren, children, moved[b]);
       }
     }
-    if (boundary.tensor == kOutput) add_fresh(nest, boundary, detail, moved[b]);
+    if (boundary.tensor == kOutput) add_fresh(nest, boundary, timed, moved[b]);
   }
 }
 
@@ -98,7 +98,7 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, co
 }
 
 // Each word arrives for the first time once at each parent that adds up a part of it.
-void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, Detail detail, Moved& moved) {
+void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved) {
   if (options_.psum == PartialSums::bias) return;
   constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
   const auto distinct = [&](Side side) {
@@ -112,7 +112,7 @@ void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, Detail detai
     return words;
   };
   moved.fresh = distinct(kParents) * instances(nest, boundary.parent, kReduced);
-  if (detail == Detail::time) moved.fresh_first = distinct(kFirstParent);
+  if (timed) moved.fresh_first = distinct(kFirstParent);
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
@@ -127,9 +127,7 @@ std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
 }
 
 bool Traffic::forgets(const Boundary& boundary) const {
-  if (boundary.child == accelerator_.mac()) {
-    return !options_.latch && !accelerator_.latch[boundary.tensor];
-  }
+  if (boundary.child == accelerator_.mac()) return !accelerator_.latch[boundary.tensor];
   return accelerator_.elements[boundary.child].memory.forgets[boundary.tensor];
 }
 

@@ -30,17 +30,14 @@ struct Moved {
   std::int64_t fresh = 0, fresh_first = 0;
 };
 
-// What is wanted beside the totals of parents and children.
-enum class Detail : std::uint8_t { totals, time };
-
 class Traffic {
  public:
   Traffic(const Shape& shape, const Accelerator& accelerator, const Options& options);
 
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
 
-  // The same order.
-  void count(const Nest& nest, Detail detail, std::vector<Moved>& moved);
+  // The same order. Only where they are `timed` are first parents and children counted.
+  void count(const Nest& nest, bool timed, std::vector<Moved>& moved);
 
   // Cycles that unit 0 computes, and MACs of the layer.
   std::int64_t compute_cycles(const Nest& nest);
@@ -80,7 +77,7 @@ class Traffic {
   bool forgets(const Boundary& boundary) const;
   void add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
                  Moved& moved);
-  void add_fresh(const Nest& nest, const Boundary& boundary, Detail detail, Moved& moved);
+  void add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved);
 
   const Shape& shape_;
   const Accelerator& accelerator_;

@@ -31,7 +31,7 @@ class Hierarchy {
             const std::array<std::int64_t, 2>& strides,
             const std::array<std::int64_t, 2>& dilations, const std::vector<py::dict>& elements,
             const py::dict& mac, const py::dict& options)
-      : model_({extents, strides, dilations}, read(elements, mac), read_options(options)) {
+      : model_({extents, strides, dilations}, read(elements, mac), read(options)) {
     for (const py::dict& each : elements) {
       names_.push_back(each.contains("name") ? each["name"].cast<std::string>() : "");
     }
@@ -141,14 +141,13 @@ class Hierarchy {
   }
 
   // The code of each choice is its place in the list of what is allowed.
-  static hierarchy::Options read_options(const py::dict& given) {
+  static hierarchy::Options read(const py::dict& given) {
     hierarchy::Options options;
     options.halo = static_cast<hierarchy::Halo>(given["halo"].cast<int>());
     options.share = static_cast<hierarchy::Share>(given["share"].cast<int>());
     options.psum = static_cast<hierarchy::PartialSums>(given["psum"].cast<int>());
     options.drains = given["drains"].cast<bool>();
     options.exposed = given["exposed"].cast<bool>();
-    options.latch = given["latch"].cast<bool>();
     return options;
   }
 
