@@ -104,15 +104,7 @@ class MemoryElement:
     forgets: Collection[str] = ()
 
     def native(self, word_bits: int, pool: int) -> dict[str, Any]:
-        """Return the element as the C++ core reads it.
-
-        Args:
-            word_bits: default width of a word.
-            pool: index of the element with the physical memory.
-
-        Raises:
-            HardwareError: a number or name out of range.
-        """
+        """Return the element, whose physical memory has an index, as the C++ core reads it."""
         what = f"memory {self.name}"
         if self.pool is not None and any(getattr(self, name) for name in _LEFT_TO_POOL):
             raise HardwareError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.base.checks import MAX_INT, require_integer
-from maestro_env.base.errors import ArgumentTypeError, MappingError, UnknownNameError, quoted
+from maestro_env.base.errors import MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.hierarchy.shape import DIMS, Shape
 from maestro_env.workloads.layer import Layer
@@ -171,14 +171,18 @@ class HierarchyEvaluator(Recomputed):
         status, results = self._core.evaluate(self._loops(mapping))
         if results is None:
             return None, status
-        traffic = tuple(Moved(**each) for each in results.pop("traffic"))
-        bits = zip(self.hierarchy.elements, results.pop("needed_bits"), strict=True)
+        figures, traffic, bits = results
         needed = {
-            element.name: needed
-            for element, needed in bits
+            element.name: each
+            for element, each in zip(self.hierarchy.elements, bits, strict=True)
             if isinstance(element, MemoryElement) and element.pool is None
         }
-        return HierarchyCost(status, traffic=traffic, needed_bits=needed, **results), status
+        moved = tuple(Moved(*each) for each in traffic)
+        found = dict(zip(FIGURES, figures, strict=True))
+        cost = HierarchyCost(
+            status=status, macs=self.shape.macs, traffic=moved, needed_bits=needed, **found
+        )
+        return cost, status
 
     def encode(self, mappings: Sequence[NestMapping]) -> NDArray[np.int32]:
         """Return mappings as int32[N, L, 3]: element, dimension (of ``DIMS``), tile of each loop.
@@ -200,13 +204,11 @@ class HierarchyEvaluator(Recomputed):
             mappings: int32[N, L, 3] as ``encode`` makes it, in C order.
 
         The columns are ``FIGURES``; NaN where a mapping has no cost. Codes index ``STATUSES``.
+
+        Raises:
+            ValueError: another array.
         """
-        array = np.asarray(mappings)
-        if array.dtype != np.int32 or array.ndim != 3 or array.shape[2] != 3:
-            raise ArgumentTypeError(
-                f"mappings are {array.dtype} of shape {array.shape}; allowed: int32[N, L, 3]"
-            )
-        return self._core.evaluate_batch(np.ascontiguousarray(array))
+        return self._core.evaluate_batch(mappings)
 
     def _loops(self, mapping: NestMapping) -> list[tuple[int, int, int]]:
         names = self.hierarchy.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -75,6 +76,11 @@ class Shape:
                 )
             extents[dim] = (layer.extents[axis] - reach) // stride + 1
         return cls(extents, layer.stride, dilation, names)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates."""
+        return math.prod(self.extents.values())
 
     def dim(self, name: str) -> int | None:
         """Return the number of a dimension by any of its names, None if there is none."""

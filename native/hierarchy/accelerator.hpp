@@ -59,17 +59,15 @@ struct Accelerator {
   int mac() const { return rest() + 1; }
 };
 
-// Where this model's conventions are not those of others; the first of each is ours (H8).
-enum class Halo : std::uint8_t { always, innermost };
-enum class Share : std::uint8_t { windows, tiles };
 enum class PartialSums : std::uint8_t { readback, bias, destination };
 
+// Switches to the conventions of others (H8).
 struct Options {
-  Halo halo = Halo::always;
-  Share share = Share::windows;
+  bool halo_of_innermost = false;  // rows of windows stay as the innermost loop advances, else none
+  bool share_tiles = false;        // units share equal tiles, no overlapping windows
   PartialSums psum = PartialSums::readback;
-  bool drains = true;   // whether words that leave a memory are read from it
-  bool exposed = true;  // whether the first fill and the last drain take time of their own
+  bool drains = true;   // words that leave a memory are read from it
+  bool exposed = true;  // the first fill and the last drain take time of their own
 };
 
 // What became of a mapping (H7): a list of its own, as codes of the other one stand in stored data.

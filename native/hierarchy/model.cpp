@@ -30,7 +30,7 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures) {
     }
   }
   figures = costs_.figures(flows_, used_, static_cast<double>(traffic_.compute_cycles(nest_)),
-                           static_cast<double>(macs()));
+                           shape_.macs_estimate());
   return costs_.fits(nest_, traffic_) ? Verdict::ok : Verdict::pool_overflow;
 }
 

@@ -22,7 +22,6 @@ class Model {
   const std::vector<Flows>& flows() const { return flows_; }
   // Bits that the tiles take of the physical memory of an element.
   double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
-  std::int64_t macs() const { return traffic_.macs(); }
 
  private:
   bool overflows() const;

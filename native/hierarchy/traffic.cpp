@@ -143,7 +143,7 @@ std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum
     const bool single = is_single(sum.tensor, dim);
     if (!single) {
       set(nest, sum, dim, {Cut::advance, index});
-      left -= product(sum, innermost || options_.halo == Halo::always);
+      left -= product(sum, innermost || !options_.halo_of_innermost);
     }
     set(nest, sum, dim, {Cut::jump, index});
     innermost = false;
@@ -236,7 +236,7 @@ View Traffic::view(const Chain& chain, int dim, const Boundary& boundary, Side s
 bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) const {
   if (!accelerator_.elements[loop.element].fanout.together[boundary.tensor]) return true;
   if (!slides(boundary.tensor, dim)) return false;
-  return loop.apart_from < boundary.child || options_.share == Share::tiles;
+  return loop.apart_from < boundary.child || options_.share_tiles;
 }
 
 // Kinds of innermost steps: which boxes there are is independent from dimension to dimension.
@@ -260,12 +260,6 @@ std::int64_t Traffic::compute_cycles(const Nest& nest) {
   std::int64_t cycles = 0;
   for (const Boxes& step : steps) cycles += step.times * ceil_div(step.after, lanes);
   return cycles;
-}
-
-std::int64_t Traffic::macs() const {
-  std::int64_t macs = 1;
-  for (const std::int64_t each : shape_.extent) macs *= each;
-  return macs;
 }
 
 std::int64_t Traffic::tile_words(const Nest& nest, TensorId tensor, int element) const {

@@ -39,9 +39,8 @@ class Traffic {
   // The same order. Only where they are `timed` are first parents and children counted.
   void count(const Nest& nest, bool timed, std::vector<Moved>& moved);
 
-  // Cycles that unit 0 computes, and MACs of the layer.
+  // Cycles that unit 0 computes.
   std::int64_t compute_cycles(const Nest& nest);
-  std::int64_t macs() const;
   // Words of a tensor in the largest box that an element gets (H7).
   std::int64_t tile_words(const Nest& nest, TensorId tensor, int element) const;
   // Instances of an element that are ever at work, along some dimensions.

@@ -39,39 +39,38 @@ class Hierarchy {
     names_.emplace_back("mac");
   }
 
-  // Plain Python numbers of one mapping; the results are None if there are none.
+  // Of one mapping: its status and, where there are results, the figures, the traffic and the bits
+  // that tiles take of the physical memory of each element, in plain Python numbers.
   py::tuple evaluate(const std::vector<std::array<std::int32_t, kEntries>>& loops) {
     const std::lock_guard lock(mutex_);
     hierarchy::Figures figures{};
     const auto* first = reinterpret_cast<const hierarchy::MappedLoop*>(loops.data());
     const hierarchy::Verdict verdict = model_.evaluate({first, loops.size()}, figures);
-    const py::str status{std::string(name_of(verdict))};
+    const py::str status{std::string(hierarchy::kVerdictNames[static_cast<std::size_t>(verdict)])};
     if (!has_results(verdict)) return py::make_tuple(status, py::none());
-    py::dict results;
-    const Row row = row_of(figures);
-    for (std::size_t i = 0; i < row.size(); ++i) results[kFigureNames[i]] = row[i];
-    results["macs"] = model_.macs();
-    results["traffic"] = traffic();
     py::list needed;
     for (std::size_t e = 0; e + 2 < names_.size(); ++e) {
       needed.append(model_.needs(static_cast<int>(e)));
     }
-    results["needed_bits"] = needed;
-    return py::make_tuple(status, results);
+    return py::make_tuple(status, py::make_tuple(row_of(figures), traffic(), needed));
   }
 
   // Of int32[N, L, 3]; loops whose element is -1 end a mapping. Returns float64[N, 6], NaN where
   // there are no results, and uint8[N].
-  py::tuple evaluate_batch(const PointArray& mappings) {
-    if (mappings.ndim() != 3 || mappings.shape(2) != kEntries) {
-      throw std::invalid_argument("mappings are int32[N, loops, 3], got " + described(mappings));
+  py::tuple evaluate_batch(const py::array& mappings) {
+    if (!py::isinstance<PointArray>(mappings) || mappings.ndim() != 3 ||
+        mappings.shape(2) != kEntries) {
+      throw std::invalid_argument(
+          "mappings must be a C-contiguous int32 array of shape [N, L, 3], "
+          "got " +
+          described(mappings));
     }
     const py::ssize_t count = mappings.shape(0), width = mappings.shape(1);
     auto rows = new_array<double>(Shape<2>{count, static_cast<py::ssize_t>(kFigureNames.size())});
     auto statuses = new_array<std::uint8_t>(Shape<1>{count});
     auto* row = reinterpret_cast<Row*>(rows.mutable_data());
     std::uint8_t* status = statuses.mutable_data();
-    const auto* loops = reinterpret_cast<const hierarchy::MappedLoop*>(mappings.data());
+    const auto* loops = static_cast<const hierarchy::MappedLoop*>(mappings.data());
     {
       py::gil_scoped_release release;
       const std::lock_guard lock(mutex_);
@@ -89,10 +88,6 @@ class Hierarchy {
   }
 
  private:
-  static std::string_view name_of(hierarchy::Verdict verdict) {
-    return hierarchy::kVerdictNames[static_cast<std::size_t>(verdict)];
-  }
-
   static bool has_results(hierarchy::Verdict verdict) {
     return verdict == hierarchy::Verdict::ok || verdict == hierarchy::Verdict::pool_overflow;
   }
@@ -142,33 +137,22 @@ class Hierarchy {
 
   // The code of each choice is its place in the list of what is allowed.
   static hierarchy::Options read(const py::dict& given) {
-    hierarchy::Options options;
-    options.halo = static_cast<hierarchy::Halo>(given["halo"].cast<int>());
-    options.share = static_cast<hierarchy::Share>(given["share"].cast<int>());
-    options.psum = static_cast<hierarchy::PartialSums>(given["psum"].cast<int>());
-    options.drains = given["drains"].cast<bool>();
-    options.exposed = given["exposed"].cast<bool>();
-    return options;
+    return {given["halo"].cast<bool>(), given["share"].cast<bool>(),
+            static_cast<hierarchy::PartialSums>(given["psum"].cast<int>()),
+            given["drains"].cast<bool>(), given["exposed"].cast<bool>()};
   }
 
   py::list traffic() const {
     py::list found;
     for (std::size_t b = 0; b < model_.boundaries().size(); ++b) {
-      const hierarchy::Boundary& boundary = model_.boundaries()[b];
+      const auto& [tensor, parent, child] = model_.boundaries()[b];
       const hierarchy::Moved& moved = model_.moved()[b];
       const hierarchy::Flow& flow = model_.flows()[b].all;
-      py::dict counts;
-      counts["tensor"] = kTensorNames[boundary.tensor];
-      counts["parent"] = names_[static_cast<std::size_t>(boundary.parent)];
-      counts["child"] = names_[static_cast<std::size_t>(boundary.child)];
-      counts["parent_words"] = moved.words[hierarchy::kParents];
-      counts["child_words"] = moved.words[hierarchy::kChildren];
-      counts["first_arrivals"] = moved.fresh;
-      counts["parent_reads"] = flow.parent_reads;
-      counts["parent_writes"] = flow.parent_writes;
-      counts["child_reads"] = flow.child_reads;
-      counts["child_writes"] = flow.child_writes;
-      found.append(counts);
+      found.append(py::make_tuple(kTensorNames[tensor], names_[static_cast<std::size_t>(parent)],
+                                  names_[static_cast<std::size_t>(child)],
+                                  moved.words[hierarchy::kParents],
+                                  moved.words[hierarchy::kChildren], moved.fresh, flow.parent_reads,
+                                  flow.parent_writes, flow.child_reads, flow.child_writes));
     }
     return found;
   }
