@@ -67,6 +67,21 @@ def test_the_mappings_cover_what_the_model_tells_apart() -> None:
     assert {name: seen[name] for name, count in least.items() if seen[name] < count} == {}
 
 
+def test_words_grow_from_memory_to_memory_towards_the_mac() -> None:
+    plain = {"history": "", "multicast": "", "reduce": "", "width": {}}
+    for row in rows(seed=1, count=500):
+        elements = [{**each, **plain} for each in row["accelerator"]]
+        evaluator = evaluator_of({**row, "accelerator": elements, "options": {}, "latch": ""})
+        cost, _ = evaluator.evaluate(row["mapping"])
+        assert cost is not None
+        assert cost.latency_cycles >= cost.compute_cycles
+        for tensor in ("input", "filter", "output"):
+            moved = [each for each in cost.traffic if each.tensor == tensor]
+            words = [size for each in moved for size in (each.parent_words, each.child_words)]
+            assert words == sorted(words)
+            assert words[-1] == cost.macs
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_none_of_20_000_mappings_differs_from_the_simulator(seed: int) -> None:
