@@ -178,6 +178,19 @@ def test_a_layer_moves_each_word_once_through_a_memory_that_holds_all(network: s
         assert words == [layer.input_words, layer.filter_words, layer.output_words]
 
 
+def test_the_worked_example_of_the_specification() -> None:
+    memory = MemoryElement(name="RF", read_bw=16, write_bw=8)
+    elements = [MemoryElement(name="DRAM", bw=8), FanoutElement(name="X", size=2), memory]
+    evaluator = HierarchyEvaluator(Shape({"P": 4, "K": 2, "C": 2}), Hierarchy(elements))
+    cost = cost_of(evaluator, [[("K", 1)], [("P", 2)], []])
+    words = [(each.parent_words, each.child_words) for each in cost.traffic]
+    assert words == [(8, 8), (16, 16), (4, 8), (16, 16), (8, 8), (16, 16)]
+    assert [each.parent_reads for each in cost.traffic if each.tensor == "output"] == [0, 8]
+    figures = [getattr(cost, name) for name in FIGURES[:5]]
+    assert figures == [25, 8, 10, 4, 11]
+    assert cost.needed_bits["RF"] == 64
+
+
 # ---- Statuses and capacities --------------------------------------------------------------------
 
 SMALL = Shape({"K": 8, "C": 4})
