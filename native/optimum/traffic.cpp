@@ -146,14 +146,15 @@ double LevelTraffic::least(const Input& input, int x) const {
   if (x != kNone && problem_.loops[x].input()) {
     return mixed({input.words * all.often, input.words * all.seldom}, x);
   }
-  // Tiles of a cut window share rows, so that nothing need be fetched twice.
-  if (x == kNone || cuts_windows_) return input.words * all.seldom;
+  if (x == kNone) return input.words * all.seldom;
   double least = std::numeric_limits<double>::infinity();
   for (const bool of_y : {true, false}) {
     const Rows &swept = of_y ? y_rows : x_rows, &other = of_y ? x_rows : y_rows;
     // Of K, which is no axis, the next loop outside decides.
     const bool beside = problem_.loops[x].id == kLoopK;
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
+    // Tiles of a cut window share rows, but none with a sweep that ends far away.
+    if (cuts_windows_ && (beside || swept.kept > 0)) continue;
     const double often = beside ? times.seldom : times.often;
     const double once = other.all.seldom * times.seldom;
     least = std::min(least, swept.swept * other.all.often * often -

@@ -54,8 +54,14 @@ class SideTraffic:
             full = self._indices(INPUT) * self._fetched_anew
             return least + self._share(innermost) * (full - least)
         if innermost is not None and innermost in "KPQ":
-            more = self._next_sweeps if innermost == "K" else self._sweeps(innermost)
-            return least + np.where(self._windows_whole, self._indices(INPUT) * more, 0.0)
+            known = self._windows_whole
+            if innermost == "K":
+                more = self._next_sweeps
+            else:
+                # Tiles of a cut window share rows, but none with a sweep that ends far away.
+                known = known | np.equal(self.side[innermost].moving.jump, 0)
+                more = np.where(self._windows_whole, self._sweeps(innermost), self._anew(innermost))
+            return least + np.where(known, self._indices(INPUT) * more, 0.0)
         return least
 
     def at_begins(self, innermost: str) -> Words:
