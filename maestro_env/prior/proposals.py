@@ -31,7 +31,7 @@ SAMPLES = 10
 """How many proposals a search starts from that pays for each."""
 
 PROPOSALS = 200
-"""How many proposals take no longer than one."""
+"""How many proposals a proof begins with."""
 
 # So many at least are drawn at once.
 _POOL = 256
