@@ -97,7 +97,8 @@ FirstCluster::Sums FirstCluster::factor(const Loop& loop, const Runs& runs) {
   const double pieces = runs.pieces;
   double input = loop.input() || loop.slides() ? runs.first : pieces;
   if (loop.slides() && loop.window == kNone) {
-    input = runs.first * static_cast<double>(loop.fresh) + pieces * static_cast<double>(loop.halo);
+    const auto taps = static_cast<double>(loop.taps);
+    input = runs.first * loop.fresh(taps) + pieces * (taps - loop.fresh(taps));
   }
   return {pieces,
           runs.all.steps,

@@ -1,6 +1,7 @@
 #include "loop.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "../core/integers.hpp"
 
@@ -24,8 +25,9 @@ struct Cut {
 // If there is one, it is of full size.
 struct Pieces {
   Index count, size, last;
-  Index total;  // indices in all of them
-  bool known;   // whether count, size and last are exact, or the least they can be
+  Index largest;  // indices at most
+  Index total;    // indices in all of them
+  bool known;     // whether count, size and last are exact, or the least they can be
 
   Index many() const { return count - 1; }
 };
@@ -69,6 +71,8 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
     counts.ended =
         static_cast<double>(many * large.last_array() + (all_move ? last.last_array() : 0));
   }
+  counts.largest_tile = static_cast<double>(std::min(loop.extent, tile.most * units.most));
+  counts.largest_piece = static_cast<double>(pieces.largest);
   counts.whole = tile.least >= loop.extent;
   counts.all_moves = pieces.known && all_move;
   return counts;
@@ -138,6 +142,12 @@ Runs sum_of(const Runs& run, Index many, const Runs& last) {
 
 }  // namespace
 
+double Loop::fresh(double taps_of_tile) const {
+  // Of r taps min(stride, r): no smaller share of them than of more taps.
+  const double moved = std::min(static_cast<double>(stride), taps_of_tile);
+  return std::ceil(static_cast<double>(taps) * moved / taps_of_tile);
+}
+
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner) {
   const Index extent = loop.extent;
   const Sizes cluster{loop.outer[tiles.outer.least], loop.outer[tiles.outer.most]};
@@ -149,13 +159,15 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   const bool counted = coarse.steps == fine.steps;
   const Index behind = counted ? std::min(cluster.least, coarse.last_array()) : 1;
 
-  Pieces pieces{coarse.chunks, cluster.least, cluster.least, extent, cluster.single()};
+  const Index most = cluster.most;
+  Pieces pieces{coarse.chunks, cluster.least, cluster.least, most, extent, cluster.single()};
   if (pieces.many() > 0) pieces.last = cluster.single() ? coarse.last_chunk() : 1;
-  Pieces own{coarse.steps, cluster.least, cluster.least, least_own(loop, cluster, outer), dealt};
+  const Index share = least_own(loop, cluster, outer);
+  Pieces own{coarse.steps, cluster.least, cluster.least, most, share, dealt};
   if (own.many() > 0) own.last = behind;
 
   LoopCounts counts;
-  counts.outer = sum_over(loop, {1, extent, extent, extent, true}, cluster, outer);
+  counts.outer = sum_over(loop, {1, extent, extent, extent, extent, true}, cluster, outer);
   counts.inner = sum_over(loop, pieces, pe, inner);
   if (fine.chunks > 1 && !cluster.single()) {
     // The last piece is no larger than the others.

@@ -17,9 +17,8 @@ struct Loop {
   std::size_t dim;  // index in the map space
   Index extent;
   std::vector<std::int32_t> outer, inner;  // sizes that tiles may have, ascending
-  // If a window slides along it: x outputs touch x * fresh + halo rows. Else halo is 0.
-  Index taps = 1, stride = 1, fresh = 1, halo = 0;
-  int window = -1;  // index of the window's loop, if some mapping cuts it
+  Index taps = 1, stride = 1;              // of the window that slides along it
+  int window = -1;                         // index of the window's loop, if some mapping cuts it
 
   bool slides() const { return id == kLoopP || id == kLoopQ; }
   bool is_window() const { return id == kLoopR || id == kLoopS; }
@@ -27,6 +26,9 @@ struct Loop {
   bool input() const { return has(kInputSingles, id); }
   bool filter() const { return has(kFilterLoops, id); }
   bool output() const { return has(kOutputLoops, id); }
+  // Summed over the tiles of its window, of at most so many taps: x outputs touch x * fresh rows at
+  // least, and those that are left of the taps.
+  double fresh(double taps_of_tile) const;
 };
 
 // From the first to the last: indices of choices, sizes of tiles, numbers of units.
@@ -51,7 +53,8 @@ struct LevelCounts {
   double pieces;
   double steps;
   double chunks;
-  double active;  // units that are active at least once in a piece
+  double active;                       // units that are active at least once in a piece
+  double largest_tile, largest_piece;  // indices, at most
   // Of the pieces that take several steps, if the largest does: indices, number, chunks.
   double moving, restarts, regained;
   // At most: rows that stay when the loop starts again within a piece; that a unit still has from

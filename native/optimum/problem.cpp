@@ -83,8 +83,6 @@ Loop Problem::make_loop(LoopId id, std::size_t dim) const {
   if (loop.slides()) {
     loop.taps = nest.extent[id == kLoopP ? kLoopR : kLoopS];
     loop.stride = id == kLoopP ? nest.stride_y : nest.stride_x;
-    loop.fresh = std::min(loop.stride, loop.taps);
-    loop.halo = loop.taps - loop.fresh;
   }
   return loop;
 }

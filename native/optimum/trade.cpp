@@ -23,7 +23,8 @@ Trade::Trade(const Problem& problem, const Box& box, std::size_t level, const Pe
     const Loop& loop = problem.loops[i];
     const auto extent = static_cast<double>(loop.extent);
     if (loop.slides()) {
-      words_[kInput] *= extent * (loop.window == kNone ? static_cast<double>(loop.fresh) : 1);
+      words_[kInput] *=
+          extent * (loop.window == kNone ? loop.fresh(static_cast<double>(loop.taps)) : 1);
     } else if (loop.input()) {
       words_[kInput] *= extent;
     }

@@ -75,23 +75,29 @@ LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop) const {
 LevelTraffic::Rows LevelTraffic::rows(std::size_t loop) const {
   const LevelCounts& counts = of(loop);
   const bool dealt = static_cast<int>(loop) == parallel_;
-  const auto fresh = static_cast<double>(problem_.loops[loop].fresh);
-  const auto halo = static_cast<double>(problem_.loops[loop].halo);
+  const Loop& axis = problem_.loops[loop];
+  const auto taps = static_cast<double>(axis.taps);
+  const bool cut = axis.window != kNone;
+  const double fresh = axis.fresh(cut ? of(axis.window).largest_tile : taps);
+  const double distinct = axis.fresh(cut ? of(axis.window).largest_piece : taps);
+  const double halo = taps - fresh, beside = taps - distinct;
   const Moved times = repeats(loop);
   // A unit's chunks of one sweep share rows, those of the whole array only from sweep to sweep.
   const double kept = dealt ? counts.shared : counts.kept;
-  const double shared = dealt ? (counts.regained - counts.restarts) * counts.shared : 0;
+  const double shared =
+      dealt ? (counts.regained - counts.restarts) * std::min(halo, counts.shared) : 0;
   const double chunks = dealt ? counts.regained : counts.restarts;
-  return {
-      static_cast<int>(loop),
-      counts.moves,
-      halo,
-      times,
-      {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
-      counts.moving * fresh + chunks * halo - shared,
-      counts.restarts * kept,
-      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept),
-      counts.begun * fresh + chunks * halo - shared};
+  return {static_cast<int>(loop),
+          counts.moves,
+          halo,
+          times,
+          {counts.extent * fresh + times.often * halo,
+           counts.extent * distinct + times.seldom * beside},
+          counts.moving * fresh + chunks * halo - shared,
+          counts.restarts * kept,
+          (counts.extent - counts.moving) * distinct +
+              (counts.pieces - counts.restarts) * (beside - kept),
+          counts.begun * fresh + chunks * halo - shared};
 }
 
 LevelTraffic::Moved LevelTraffic::filter() const {

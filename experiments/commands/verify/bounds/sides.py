@@ -58,6 +58,7 @@ class SideLoop(NamedTuple):
         indices: of all pieces.
         steps: of the array; chunks of units that the loop is dealt to.
         cold: pieces; units that are ever active.
+        tile, piece: the most indices of a tile and of a piece.
         whole: whether no tile cuts it.
         can_move, must_move: whether it moves in any piece of some mapping, of every mapping.
         moving: where it moves.
@@ -66,6 +67,8 @@ class SideLoop(NamedTuple):
     indices: Words
     steps: Words
     cold: Words
+    tile: Words
+    piece: Words
     whole: Flags | bool
     can_move: Flags | bool
     must_move: Flags | bool
@@ -87,7 +90,8 @@ def outer_side(facts: Facts, r: Ranges, units: bool) -> Side:
     stay = _stay(facts, r.n0a, r.Ta, as_units, np.maximum(r.steps_a, 2))
     moving = Moving(indices, r.chunks_a, cold, cold, more, *ends, *stay)
     moves = r.steps_z > 1, r.steps_a > 1
-    return _side(facts, moving, indices, steps, cold, r.Ta == r.extent, *moves)
+    tile = np.minimum(r.extent, r.Tz * r.n0z)
+    return _side(facts, moving, indices, steps, cold, tile, indices, r.Ta == r.extent, *moves)
 
 
 def inner_side(facts: Facts, r: Ranges, units: bool, own: bool = False) -> Side:
@@ -110,7 +114,8 @@ def inner_side(facts: Facts, r: Ranges, units: bool, own: bool = False) -> Side:
         cold = total(cold_in, np.where(as_units, steps * share, 0.0))
     moving = _inner_moving(facts, r, own, as_units, cold, cold_in)
     moves = r.piece_steps_z > 1, r.piece_steps_a > 1
-    return _side(facts, moving, indices, steps, cold, r.ta == r.extent, *moves)
+    tile = np.minimum(r.extent, r.tz * r.n1z)
+    return _side(facts, moving, indices, steps, cold, tile, r.Tz, r.ta == r.extent, *moves)
 
 
 def _inner_moving(
@@ -162,7 +167,7 @@ def _side(facts: Facts, moving: tuple[Any, ...], *of_all: Any) -> Side:
         extent, row = facts.extent[name], facts.rows.get(name)
         if row is None:
             still = Moving(extent, 1.0, 1.0, 1.0, 0.0, extent, extent, True, 0.0, 0.0)
-            side[name] = SideLoop(extent, 1.0, 1.0, True, False, False, still)
+            side[name] = SideLoop(extent, 1.0, 1.0, extent, extent, True, False, False, still)
         else:
             here = Moving(*(each[row] for each in moving))
             side[name] = SideLoop._make([*(each[row] for each in of_all), here])

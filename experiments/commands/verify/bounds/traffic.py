@@ -33,8 +33,13 @@ class SideTraffic:
         self._facts, self.side = facts, side
         self._windows_whole = side["R"].whole & side["S"].whole
         # Rows of lemma 10: of all steps, and distinct ones.
-        self._fetched = {name: self._rows(name, side[name].steps) for name in WINDOWS}
-        self._distinct = {name: self._rows(name, side[name].cold) for name in WINDOWS}
+        self._step = {p: self._least_step(p, side[r].tile) for p, r in WINDOWS.items()}
+        self._halo = {p: facts.extent[r] - self._step[p] for p, r in WINDOWS.items()}
+        self._fetched = {p: self._rows(p, self._step[p], side[p].steps) for p in WINDOWS}
+        own = {p: self._least_step(p, side[r].piece) for p, r in WINDOWS.items()}
+        self._own_step = own
+        self._own_halo = {p: facts.extent[r] - own[p] for p, r in WINDOWS.items()}
+        self._distinct = {p: self._rows(p, own[p], side[p].cold) for p in WINDOWS}
         self._indices, self._steps, self._cold = (
             cache(partial(product, {name: getattr(loop, what) for name, loop in side.items()}))
             for what in ("indices", "steps", "cold")
@@ -94,14 +99,14 @@ class SideTraffic:
             return self._inputs("K")
         if name not in WINDOWS:
             return 0.0
-        facts, across = self._facts, self.side[_ACROSS[name]]
+        across = self.side[_ACROSS[name]]
         columns = self._fetched[_ACROSS[name]] * self._steps("K")
         # Of the columns, those that may stay where a sweep begins.
         known = self._distinct[_ACROSS[name]] * self._cold("K")
         known = np.where(across.can_move, 0.0, known)
-        stay = facts.halo[_ACROSS[name]] * (across.steps - across.cold) * self._steps("K")
+        stay = self._halo[_ACROSS[name]] * (across.steps - across.cold) * self._steps("K")
         stay = np.where(self.side["K"].can_move, columns - known, stay)
-        rows = moving.begun * facts.step[name] + moving.cold * facts.halo[name]
+        rows = moving.begun * self._step[name] + moving.cold * self._halo[name]
         begun = np.maximum(0.0, rows * columns - moving.cold * moving.jump * stay)
         return np.where(self._windows_whole, self._indices(INPUT) * begun, 0.0)
 
@@ -118,9 +123,15 @@ class SideTraffic:
         """Return the share of a loop's indices that is in pieces where it moves."""
         return self.side[name].moving.indices / self.side[name].indices
 
-    def _rows(self, name: str, times: Words) -> Words:
+    def _least_step(self, name: str, tile: Words) -> Words:
+        """Return the rows that an output adds, summed over tiles of the window of P or Q."""
+        taps = self._facts.extent[WINDOWS[name]]
+        return np.ceil(taps * np.minimum(self._facts.stride[name], tile) / tile)
+
+    def _rows(self, name: str, step: Words, times: Words) -> Words:
         """Return the rows of so many tiles of P or Q that add up to its indices (lemma 10)."""
-        return self.side[name].indices * self._facts.step[name] + times * self._facts.halo[name]
+        taps = self._facts.extent[WINDOWS[name]]
+        return self.side[name].indices * step + times * (taps - step)
 
     @cached_property
     def _fetched_anew(self) -> Words:
@@ -153,21 +164,21 @@ class SideTraffic:
 
     def _still(self, name: str) -> Words:
         """Return what sweeps add, for each position of K, if K does not move."""
-        facts, moving, across = self._facts, self.side[name].moving, self.side[_ACROSS[name]]
+        moving, across = self.side[name].moving, self.side[_ACROSS[name]]
         begins = across.steps - across.cold
-        columns, stays = begins * facts.halo[_ACROSS[name]], begins * across.moving.advance
-        by_cold = facts.halo[name] * columns - moving.jump * stays
-        by_more = (facts.halo[name] - moving.advance) * self._fetched[_ACROSS[name]]
-        return moving.least(facts.step[name] * columns, by_cold, by_more)
+        columns, stays = begins * self._halo[_ACROSS[name]], begins * across.moving.advance
+        by_cold = self._halo[name] * columns - moving.jump * stays
+        by_more = (self._halo[name] - moving.advance) * self._fetched[_ACROSS[name]]
+        return moving.least(self._step[name] * columns, by_cold, by_more)
 
     def _anew(self, name: str) -> Words:
         """Return what sweeps add if K can move, so that all columns may stay between them."""
-        facts, moving, across = self._facts, self.side[name].moving, self.side[_ACROSS[name]]
-        halo = facts.halo[name]
+        moving, across = self.side[name].moving, self.side[_ACROSS[name]]
+        halo = self._halo[name]
         first = self._cold("K") * self._distinct[_ACROSS[name]]
         fetched = self._steps("K") * self._fetched[_ACROSS[name]]
         known = np.where(across.can_move, 0.0, first * moving.jump)
-        by_cold = fetched * (halo - moving.jump) + known - first * halo
-        by_index = facts.step[name] * (fetched - first)
-        by_more = fetched * (halo - moving.advance)
+        by_cold = fetched * (halo - moving.jump) + known - first * self._own_halo[name]
+        by_index = fetched * self._step[name] - first * self._own_step[name]
+        by_more = fetched * (halo - np.minimum(halo, moving.advance))
         return np.maximum(0.0, moving.least(by_index, by_cold, by_more))
