@@ -78,7 +78,7 @@ SomeLoops Bounds::innermost(std::size_t level) const {
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const LoopCounts& counts = counts_[i];
     if (level == 0 ? counts.outer.moves : counts.inner.moves) add(static_cast<int>(i));
-    rests &= level == 0 ? counts.outer_rests : counts.inner_rests;
+    rests &= level == 0 ? counts.outer.rests : counts.inner.rests;
   }
   if (rests) add(kNone);
   return loops;

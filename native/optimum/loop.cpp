@@ -78,6 +78,18 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
   return counts;
 }
 
+// What the first steps of a level leave, of the pieces in which a loop moves.
+double least_later(const LevelCounts& counts, const Pieces& pieces) {
+  const auto first = static_cast<Index>(counts.largest_tile);
+  const auto left = [first](Index size) { return std::max<Index>(0, size - first); };
+  const auto moving = static_cast<Index>(counts.moving);
+  // Of full pieces no larger share than of larger ones.
+  if (!pieces.known) return static_cast<double>(ceil_div(moving * left(pieces.size), pieces.size));
+  const bool all_move = counts.all_moves;
+  return static_cast<double>(pieces.many() * left(pieces.size) +
+                             (all_move ? left(pieces.last) : 0));
+}
+
 // Indices that the first cluster gets.
 Index least_own(const Loop& loop, Sizes tile, Units units) {
   const Cut small{loop.extent, tile.least, units.most}, large{loop.extent, tile.most, units.most};
@@ -167,7 +179,8 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   if (own.many() > 0) own.last = behind;
 
   LoopCounts counts;
-  counts.outer = sum_over(loop, {1, extent, extent, extent, extent, true}, cluster, outer);
+  const Pieces layer{1, extent, extent, extent, extent, true};
+  counts.outer = sum_over(loop, layer, cluster, outer);
   counts.inner = sum_over(loop, pieces, pe, inner);
   if (fine.chunks > 1 && !cluster.single()) {
     // The last piece is no larger than the others.
@@ -176,6 +189,9 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   }
   counts.own = sum_over(loop, own, pe, inner);
   if (own.many() == 0 && !dealt) counts.own.moving = static_cast<double>(cluster.least);
+  counts.outer.later = least_later(counts.outer, layer);
+  counts.inner.later = least_later(counts.inner, pieces);
+  counts.own.later = least_later(counts.own, own);
   counts.first = static_cast<double>(std::min(extent, outer.least * cluster.least));
   counts.last = static_cast<double>(dealt ? coarse.last_array() : 1);
   counts.first_run = run_of(own.size, cluster.single(), pe, inner);
@@ -196,9 +212,10 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   counts.most_below = static_cast<double>(fine.steps * below);
   counts.largest = static_cast<double>(pe.most);
   counts.outer.moves = fine.steps > 1;
-  counts.outer_rests = coarse.steps == 1;
+  counts.outer.rests = coarse.steps == 1;
   counts.inner.moves = counts.own.moves = below > 1;
-  counts.inner_rests = Cut{cluster.least, std::min(pe.most, cluster.least), inner.most}.steps == 1;
+  counts.inner.rests = counts.own.rests =
+      Cut{cluster.least, std::min(pe.most, cluster.least), inner.most}.steps == 1;
   return counts;
 }
 

@@ -57,12 +57,14 @@ struct LevelCounts {
   double largest_tile, largest_piece;  // indices, at most
   // Of the pieces that take several steps, if the largest does: indices, number, chunks.
   double moving, restarts, regained;
+  double later;  // indices of the same pieces without those of their first steps
   // At most: rows that stay when the loop starts again within a piece; that a unit still has from
   // its chunk before.
   double kept, shared;
   // Of the same pieces: indices of the array in the first and in the last step.
   double begun, ended;
   bool whole;      // whether no tile cuts it
+  bool rests;      // whether it can take one step
   bool moves;      // whether it can take several steps, at the inner level in the largest piece
   bool all_moves;  // whether it takes several steps in every piece, if in the largest
 };
@@ -90,11 +92,10 @@ struct LoopCounts {
   double first, last;  // indices of the first and of the last step of the outer level
   Runs runs;           // of all pieces of the first cluster
   std::array<Runs, kBetween> some;
-  Runs first_run, last_run;       // of the first one, and of the last one
-  double most_steps;              // of the outer level, at most
-  double most_below;              // of the inner level in the pieces of the first cluster, at most
-  double largest;                 // tile of a PE
-  bool outer_rests, inner_rests;  // whether it can take one step
+  Runs first_run, last_run;  // of the first one, and of the last one
+  double most_steps;         // of the outer level, at most
+  double most_below;         // of the inner level in the pieces of the first cluster, at most
+  double largest;            // tile of a PE
 };
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner);

@@ -87,6 +87,13 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop) const {
   const double shared =
       dealt ? (counts.regained - counts.restarts) * std::min(halo, counts.shared) : 0;
   const double chunks = dealt ? counts.regained : counts.restarts;
+  double later_taps = 0;
+  if (cut) {
+    // Taps of tiles that are no larger than half a stride share no rows.
+    const LevelCounts& window = of(axis.window);
+    const bool apart = 2 * window.largest_tile <= static_cast<double>(axis.stride);
+    later_taps = (apart ? counts.extent : times.often) * window.later;
+  }
   return {static_cast<int>(loop),
           counts.moves,
           halo,
@@ -97,7 +104,10 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop) const {
           counts.restarts * kept,
           (counts.extent - counts.moving) * distinct +
               (counts.pieces - counts.restarts) * (beside - kept),
-          counts.begun * fresh + chunks * halo - shared};
+          counts.begun * fresh + chunks * halo - shared,
+          axis.window,
+          counts.later * fresh,
+          later_taps};
 }
 
 LevelTraffic::Moved LevelTraffic::filter() const {
@@ -153,20 +163,47 @@ double LevelTraffic::least(const Input& input, int x) const {
     return mixed({input.words * all.often, input.words * all.seldom}, x);
   }
   if (x == kNone) return input.words * all.seldom;
+  if (cuts_windows_) return input.words * std::max(all.seldom, least_of_cut(input, x));
   double least = std::numeric_limits<double>::infinity();
   for (const bool of_y : {true, false}) {
     const Rows &swept = of_y ? y_rows : x_rows, &other = of_y ? x_rows : y_rows;
     // Of K, which is no axis, the next loop outside decides.
     const bool beside = problem_.loops[x].id == kLoopK;
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
-    // Tiles of a cut window share rows, but none with a sweep that ends far away.
-    if (cuts_windows_ && (beside || swept.kept > 0)) continue;
     const double often = beside ? times.seldom : times.often;
     const double once = other.all.seldom * times.seldom;
     least = std::min(least, swept.swept * other.all.often * often -
                                 swept.kept * warm(input, other, often, beside) + swept.rest * once);
   }
   return input.words * (std::isfinite(least) ? least : all.seldom);
+}
+
+// Rows times columns, for the loop over K too. What a sweep begins with depends on the loops
+// outside; what its later steps bring does not.
+double LevelTraffic::least_of_cut(const Input& input, int x) const {
+  // Of K, which is no axis, the next loop outside decides.
+  const bool beside = problem_.loops[x].id == kLoopK;
+  const double often = beside ? input.repeats.seldom : input.repeats.often;
+  double least = std::numeric_limits<double>::infinity();
+  bool rests = true;
+  const auto innermost = [&](int loop) {
+    if (loop == kNone) return false;
+    rests &= of(loop).rests;
+    return loop == x || (beside && of(loop).moves);
+  };
+  for (const bool of_y : {true, false}) {
+    const Rows &swept = input.rows[of_y ? 0 : 1], &other = input.rows[of_y ? 1 : 0];
+    const double columns = other.all.often * often;
+    if (innermost(swept.loop)) {
+      const double once = other.all.seldom * input.repeats.seldom;
+      // Sweeps that end far from where they begin leave nothing.
+      const bool cold = swept.kept == 0;
+      least =
+          std::min(least, cold ? swept.swept * columns + swept.rest * once : swept.later * columns);
+    }
+    if (innermost(swept.window)) least = std::min(least, swept.later_taps * columns);
+  }
+  return std::isinf(least) || (beside && rests) ? 0 : least;
 }
 
 }  // namespace gym::optimum

@@ -56,6 +56,10 @@ class LevelTraffic {
     Moved repeats, all;
     double swept = 0, kept = 0, rest = 0;
     double begun = 0;  // as swept, of the first steps
+    // Where windows may be cut: those that later steps of sweeps of the loop bring, or of its
+    // window.
+    int window = kNone;
+    double later = 0, later_taps = 0;
   };
   struct Input {
     double words;   // along its own axes
@@ -72,6 +76,7 @@ class LevelTraffic {
   Input input() const;
   double mixed(const Moved& words, int x) const;
   double least(const Input& input, int x) const;
+  double least_of_cut(const Input& input, int x) const;
   double at_begins(int x) const;
   static double warm(const Input& input, const Rows& other, double often, bool beside);
 

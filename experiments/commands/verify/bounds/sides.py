@@ -21,6 +21,7 @@ class Moving(NamedTuple):
         more: chunks beyond those.
         begun, ended: indices of the array in the first and in the last step of the same pieces.
         everywhere: whether these are all pieces.
+        later: indices of these pieces without those of their first steps.
         advance: rows, at most, that stay from one step to the next, or in a unit to its next chunk;
             0 without a window.
         jump: rows, at most, that stay where a sweep begins anew.
@@ -34,6 +35,7 @@ class Moving(NamedTuple):
     begun: Words
     ended: Words
     everywhere: Flags | bool
+    later: Words
     advance: Words
     jump: Words
 
@@ -86,11 +88,12 @@ def outer_side(facts: Facts, r: Ranges, units: bool) -> Side:
     steps = np.where(as_units, r.chunks_a, r.steps_a)
     cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), 1.0)
     more = np.maximum(r.chunks_a - r.n0z, 0)
+    tile = np.minimum(r.extent, r.Tz * r.n0z)
     ends = r.array_a, r.last_array_a, np.ones_like(as_units)
     stay = _stay(facts, r.n0a, r.Ta, as_units, np.maximum(r.steps_a, 2))
-    moving = Moving(indices, r.chunks_a, cold, cold, more, *ends, *stay)
+    later = r.extent - tile
+    moving = Moving(indices, r.chunks_a, cold, cold, more, *ends, later, *stay)
     moves = r.steps_z > 1, r.steps_a > 1
-    tile = np.minimum(r.extent, r.Tz * r.n0z)
     return _side(facts, moving, indices, steps, cold, tile, indices, r.Ta == r.extent, *moves)
 
 
@@ -131,6 +134,12 @@ def _inner_moving(
         full = of_piece(r.Tm)
         return np.where(tail_moves, (pieces - 1) * full + of_piece(tail), (some - 1) * full)
 
+    tile = np.minimum(r.extent, r.tz * r.n1z)
+    left, of_tail = np.maximum(0, r.Tm - tile), np.maximum(0, tail - tile)
+    # Of full pieces no larger share than of larger ones.
+    later = np.ceil(in_full * left / r.Tm)
+    known = (r.Ta == r.Tz) & (r.n0a == r.n0z) if own else r.Ta == r.Tz
+    later = np.where(known, (pieces - 1) * left + np.where(tail_moves, of_tail, 0), later)
     fewest_steps = r.steps_in(np.where(tail_moves, tail, r.Tm))
     cold_moving = over(cold_in)
     # A last piece where it does not move has a cold beginning too.
@@ -144,6 +153,7 @@ def _inner_moving(
         over(r.first_array_in),
         over(r.known_last_array_in),
         tail_moves,
+        later,
         *_stay(facts, r.n1a, r.ta, as_units, np.maximum(fewest_steps, 2)),
     )
 
@@ -166,7 +176,7 @@ def _side(facts: Facts, moving: tuple[Any, ...], *of_all: Any) -> Side:
     for name in LOOPS:
         extent, row = facts.extent[name], facts.rows.get(name)
         if row is None:
-            still = Moving(extent, 1.0, 1.0, 1.0, 0.0, extent, extent, True, 0.0, 0.0)
+            still = Moving(extent, 1.0, 1.0, 1.0, 0.0, extent, extent, True, 0.0, 0.0, 0.0)
             side[name] = SideLoop(extent, 1.0, 1.0, extent, extent, True, False, False, still)
         else:
             here = Moving(*(each[row] for each in moving))

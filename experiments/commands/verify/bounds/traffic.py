@@ -12,6 +12,7 @@ from experiments.commands.verify.bounds.facts import (
     OUTPUT,
     WINDOWS,
     Facts,
+    Flags,
     Words,
     others,
     product,
@@ -19,6 +20,7 @@ from experiments.commands.verify.bounds.facts import (
 from experiments.commands.verify.bounds.sides import Side
 
 _ACROSS = {"P": "Q", "Q": "P"}
+_AXES = {window: axis for axis, window in WINDOWS.items()}
 
 
 class SideTraffic:
@@ -58,16 +60,41 @@ class SideTraffic:
         if innermost is not None and innermost in INPUT:
             full = self._indices(INPUT) * self._fetched_anew
             return least + self._share(innermost) * (full - least)
-        if innermost is not None and innermost in "KPQ":
-            known = self._windows_whole
-            if innermost == "K":
-                more = self._next_sweeps
-            else:
-                # Tiles of a cut window share rows, but none with a sweep that ends far away.
-                known = known | np.equal(self.side[innermost].moving.jump, 0)
-                more = np.where(self._windows_whole, self._sweeps(innermost), self._anew(innermost))
-            return least + np.where(known, self._indices(INPUT) * more, 0.0)
-        return least
+        if innermost is None:
+            return least
+        more: Words = 0.0
+        if innermost in "KPQ":
+            more = self._next_sweeps if innermost == "K" else self._sweeps(innermost)
+        of_cut = np.maximum(least, self._indices(INPUT) * self._of_cut(innermost))
+        return np.where(self._windows_whole, least + self._indices(INPUT) * more, of_cut)
+
+    def _of_cut(self, innermost: str) -> Words:
+        """Return rows times columns, for K too, where windows may be cut (lemmas 13 and 29)."""
+        if innermost != "K":
+            return self._swept_cut(innermost, self._steps("K"))
+        least: Words = np.inf
+        moves: Flags | bool = False
+        for name in "PQRS":
+            swept = self._swept_cut(name, self._cold("K"))
+            least = np.minimum(least, np.where(self.side[name].can_move, swept, np.inf))
+            moves = moves | self.side[name].must_move
+        return np.where(moves, least, 0.0)
+
+    def _swept_cut(self, name: str, repeats: Words) -> Words:
+        """Return the same where one of P, Q, R and S moves innermost but for K."""
+        later = self.side[name].moving.later * repeats
+        if name in WINDOWS:
+            columns = self._fetched[_ACROSS[name]]
+            cold = self._cold("K") * self._distinct["P"] * self._distinct["Q"]
+            # A sweep that ends far from where it begins leaves nothing.
+            far = np.equal(self.side[name].moving.jump, 0)
+            swept = cold + self._anew(name, repeats)
+            return np.where(far, swept, later * self._step[name] * columns)
+        axis = _AXES[name]
+        # Taps of tiles that are no larger than half a stride share no rows.
+        apart = 2 * self.side[name].tile <= self._facts.stride[axis]
+        times = np.where(apart, self.side[axis].indices, self.side[axis].steps)
+        return later * times * self._fetched[_ACROSS[axis]]
 
     def at_begins(self, innermost: str) -> Words:
         """Return the words that are fetched where sweeps of a loop begin."""
@@ -160,7 +187,7 @@ class SideTraffic:
     def _sweeps(self, name: str) -> Words:
         """Return what sweeps of P or Q add to lemma 8 in pieces where it moves (lemma 11)."""
         still = self._cold("K") * self._still(name)
-        return np.where(self.side["K"].can_move, self._anew(name), still)
+        return np.where(self.side["K"].can_move, self._anew(name, self._steps("K")), still)
 
     def _still(self, name: str) -> Words:
         """Return what sweeps add, for each position of K, if K does not move."""
@@ -171,12 +198,12 @@ class SideTraffic:
         by_more = (self._halo[name] - moving.advance) * self._fetched[_ACROSS[name]]
         return moving.least(self._step[name] * columns, by_cold, by_more)
 
-    def _anew(self, name: str) -> Words:
-        """Return what sweeps add if K can move, so that all columns may stay between them."""
+    def _anew(self, name: str, repeats: Words) -> Words:
+        """Return what sweeps add if all columns may stay between them, so often for K."""
         moving, across = self.side[name].moving, self.side[_ACROSS[name]]
         halo = self._halo[name]
         first = self._cold("K") * self._distinct[_ACROSS[name]]
-        fetched = self._steps("K") * self._fetched[_ACROSS[name]]
+        fetched = repeats * self._fetched[_ACROSS[name]]
         known = np.where(across.can_move, 0.0, first * moving.jump)
         by_cold = fetched * (halo - moving.jump) + known - first * self._own_halo[name]
         by_index = fetched * self._step[name] - first * self._own_step[name]
