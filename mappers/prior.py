@@ -13,7 +13,8 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.prior.proposals import Proposals, likeliest, load_prior
+from maestro_env.prior.expected import gap_warning
+from maestro_env.prior.proposals import Prior, Proposals, likeliest, load_prior
 from maestro_env.prior.warning import prior_warning
 from mappers.agents.elites import Elites
 from mappers.base import AskTellMapper
@@ -46,7 +47,7 @@ class PriorMapper(AskTellMapper[PriorConfig]):
     DEFAULT = PriorConfig()
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
-        return prior_warning(load_prior(self.config.file).file, goals)
+        return _warning(load_prior(self.config.file), goals)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         problem = evaluator.problem
@@ -98,4 +99,12 @@ class PriorOpening:
         return likeliest(problem, objective)
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
-        return prior_warning(load_prior().file, goals)
+        return _warning(load_prior(), goals)
+
+
+def _warning(prior: Prior, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    goals = list(goals)
+    return (
+        "; ".join(filter(None, (prior_warning(prior.file, goals), gap_warning(prior, goals))))
+        or None
+    )

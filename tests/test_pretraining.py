@@ -100,9 +100,9 @@ def test_the_gradient_is_that_of_differences() -> None:
         for name, weight in net.items()
         if weight.grad is not None
     )
-    step = 1e-3
+    step = 5e-4
     numeric = (mean(moved(step)).item() - mean(moved(-step)).item()) / (2 * step)
-    assert along == pytest.approx(numeric, rel=0.02, abs=1e-3)
+    assert along == pytest.approx(numeric, rel=0.03, abs=1e-3)
 
 
 def trained(

@@ -89,16 +89,16 @@ def test_proposals_depend_on_the_problem_alone() -> None:
 def test_the_best_of_a_pool_are_proposed() -> None:
     for problem in (edge_problem(), edge_problem("mobilenetv2_l4")):
         pool = Proposals(PRIOR, problem, EDP).pool(np.random.default_rng(0))
-        assert {*map(tuple, likeliest(problem, EDP, 50, PRIOR))} <= {*map(tuple, pool)}
+        assert {*map(tuple, likeliest(problem, EDP, 10, PRIOR))} <= {*map(tuple, pool)}
         values, _ = problem.score(pool, EDP)
         (points,) = propose([problem], [EDP], 10, PRIOR)
         np.testing.assert_array_equal(problem.score(points, EDP)[0], np.sort(values)[:10])
         assert {*map(tuple, points.tolist())} <= {*map(tuple, pool.tolist())}
 
 
-def test_thousands_are_proposed_where_the_space_has_them() -> None:
-    (points,) = propose([edge_problem()], [EDP], 3000)
-    assert len(np.unique(points, axis=0)) == 3000
+def test_a_thousand_is_proposed_where_the_space_has_them() -> None:
+    (points,) = propose([edge_problem()], [EDP], 1000)
+    assert len(np.unique(points, axis=0)) == 1000
 
 
 def test_a_policy_that_is_certain_proposes_once() -> None:
@@ -183,7 +183,7 @@ def arrays_but(**changes: object) -> dict[str, object]:
     [
         (arrays_but(score=None), "array 'score' is missing"),
         (arrays_but(more=np.ones(3, np.float32)), "array 'more' is none of this version"),
-        (arrays_but(bias=np.ones((21, 48), np.float32)), "array 'context' has the shape"),
+        (arrays_but(bias=np.ones((22, 48), np.float32)), "array 'context' has the shape"),
         (arrays_but(bias=np.ones((20, 64), np.float32)), "array 'bias' has the shape \\(20, 64\\)"),
         (arrays_but(bias=None, mixed_bias=None), "array 'bias' is missing"),
         ({}, "is missing"),

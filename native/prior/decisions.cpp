@@ -58,7 +58,10 @@ Decisions::Decisions(const LoopNest& nest, Operator op, const Hardware& hardware
   const std::size_t dims = loop_.size();
   if (space().levels[0].parallel.column >= 0) steps_.push_back({kOuterParallel, 0, 0});
   if (space().levels[1].parallel.column >= 0) steps_.push_back({kInnerParallel, 1, 0});
-  if (space().cluster.column >= 0) steps_.push_back({kCluster, 0, 0});
+  if (space().cluster.column >= 0) {
+    steps_.push_back({kDealtTile, 0, 0});
+    steps_.push_back({kCluster, 0, 0});
+  }
   for (std::size_t level = 0; level < 2; ++level) {
     for (const LoopId id : kTileOrder) {
       const auto dim =
@@ -74,10 +77,22 @@ Decisions::Decisions(const LoopNest& nest, Operator op, const Hardware& hardware
   }
 }
 
-const Choice& Decisions::choice(const Step& step) const {
+std::size_t Decisions::dim_of(const Step& step, const Partial& partial) const {
+  if (step.decision != kDealtTile) return step.dim;
+  const auto found = std::find(loop_.begin(), loop_.end(), partial.parallel[1]);
+  return static_cast<std::size_t>(found - loop_.begin());
+}
+
+bool Decisions::is_dealt_before(const Step& step, const Partial& partial) const {
+  const bool asked =
+      space().cluster.column >= 0 && step.decision >= kOuterTile && step.decision < kInnerTile;
+  return asked && loop(step.dim) == partial.parallel[1];
+}
+
+const Choice& Decisions::choice(const Step& step, const Partial& partial) const {
   const MapSpace::Level& level = space().levels[step.level];
   if (step.decision == kCluster) return space().cluster;
-  return step.decision <= kInnerParallel ? level.parallel : level.tiles[step.dim];
+  return step.decision <= kInnerParallel ? level.parallel : level.tiles[dim_of(step, partial)];
 }
 
 Partial Decisions::begin() const {
@@ -126,7 +141,8 @@ void Decisions::list(const Step& step, const Partial& partial, Options& options)
     for (const std::uint8_t dim : loops_to_order(step.level, partial)) options.add(dim);
     return;
   }
-  const Choice& choice = this->choice(step);
+  const Choice& choice = this->choice(step, partial);
+  if (choice.column < 0 || is_dealt_before(step, partial)) return;
   const auto column = static_cast<std::size_t>(choice.column);
   if (step.decision == kInnerParallel) {
     for (const std::int32_t dim : choice.values) options.add(dim);
@@ -153,8 +169,8 @@ void Decisions::list(const Step& step, const Partial& partial, Options& options)
 
 void Decisions::list_sizes(const Step& step, const Partial& partial, std::int64_t most,
                            Options& options) const {
-  const LoopId id = loop(step.dim);
-  const Choice& choice = this->choice(step);
+  const LoopId id = loop(dim_of(step, partial));
+  const Choice& choice = this->choice(step, partial);
   const std::int64_t extent = above(step.level, id, partial);
   most = std::min(most, extent);
   Sizes sizes(1, most, options);
@@ -174,7 +190,16 @@ void Decisions::list_sizes(const Step& step, const Partial& partial, std::int64_
       sizes.add(extent / (units * rounds));
     }
   }
-  if (step.level == 0 && id == partial.parallel[1]) {
+  if (step.decision == kDealtTile) {
+    // What fills clusters of which the outer loop fills all, or which all PEs divide into.
+    const std::int64_t pes = hardware_.num_pes;
+    const std::int64_t outer = nest_.extent[partial.parallel[0]];
+    for (std::int64_t rounds = 1; rounds <= 4; ++rounds) {
+      const std::int64_t size = pes / std::min(pes, ceil_div(outer, rounds));
+      for (std::int64_t each = 1; each <= 3; ++each) sizes.add(size * each);
+    }
+    for (std::int64_t clusters = 1; clusters <= 12; ++clusters) sizes.add(pes / clusters);
+  } else if (step.level == 0 && id == partial.parallel[1]) {
     // What gives all PEs of a cluster equal work.
     const std::int64_t pes = partial.units[1];
     for (std::int64_t each = 1; each <= 12; ++each) sizes.add(pes * each);
@@ -185,6 +210,12 @@ void Decisions::list_sizes(const Step& step, const Partial& partial, std::int64_
   for (std::int64_t size = 1; size <= 16; ++size) sizes.add(size);
   sizes.add_even(extent);
   sizes.add_powers();
+}
+
+std::int64_t Decisions::outer_work(const Partial& partial) const {
+  const LoopId outer = partial.parallel[0];
+  const std::int64_t extent = nest_.extent[outer];
+  return outer == partial.parallel[1] ? ceil_div(extent, partial.tile[0][outer]) : extent;
 }
 
 void Decisions::list_clusters(const Partial& partial, std::int64_t least, Options& options) const {
@@ -198,8 +229,8 @@ void Decisions::list_clusters(const Partial& partial, std::int64_t least, Option
   sizes.add(least);
   sizes.add(pes);
   // Clusters that the outer loop fills, and PEs that the inner one fills.
-  const std::int64_t outer = nest_.extent[partial.parallel[0]];
-  const std::int64_t inner = nest_.extent[partial.parallel[1]];
+  const std::int64_t outer = outer_work(partial);
+  const std::int64_t inner = partial.tile[0][partial.parallel[1]];
   for (std::int64_t rounds = 1; rounds <= 6; ++rounds) {
     sizes.add(pes / std::min(pes, ceil_div(outer, rounds)));
     sizes.add(ceil_div(inner, rounds));
@@ -216,7 +247,7 @@ void Decisions::take(const Step& step, std::int64_t value, Partial& partial) con
     partial.order[level].push_back(static_cast<std::uint8_t>(value));
     return;
   }
-  const Choice& choice = this->choice(step);
+  const Choice& choice = this->choice(step, partial);
   const auto index =
       choice.values.empty()
           ? value - 1
@@ -227,7 +258,8 @@ void Decisions::take(const Step& step, std::int64_t value, Partial& partial) con
   } else if (step.decision <= kInnerParallel) {
     partial.parallel[level] = loop(static_cast<std::size_t>(value));
   } else {
-    partial.tile[level][loop(step.dim)] = std::min(value, above(level, loop(step.dim), partial));
+    const LoopId id = loop(dim_of(step, partial));
+    partial.tile[level][id] = std::min(value, above(level, id, partial));
   }
 }
 
@@ -257,14 +289,15 @@ int Decisions::chosen(const Step& step, const Partial& partial, const std::int32
     }
     return 0;
   }
-  const std::int64_t wanted = choice(step).pick(point);
+  const std::int64_t wanted = choice(step, partial).pick(point);
   const std::int64_t* found = std::find(first, end, wanted);
   if (found != end || step.decision <= kInnerParallel) {
     return found == end ? 0 : static_cast<int>(found - first);
   }
   // The nearest size, of those with as many chunks if there are.
-  const std::int64_t whole =
-      step.decision == kCluster ? hardware_.num_pes : above(step.level, loop(step.dim), partial);
+  const std::int64_t whole = step.decision == kCluster
+                                 ? hardware_.num_pes
+                                 : above(step.level, loop(dim_of(step, partial)), partial);
   const auto distance = [&](std::int64_t size) {
     const double octaves = std::abs(log2_of(static_cast<double>(size)) -
                                     log2_of(static_cast<double>(std::min(wanted, whole))));

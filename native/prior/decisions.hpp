@@ -1,7 +1,8 @@
 // The decisions that make a mapping, one after the other, and what is known of them.
 //
-// A policy first chooses the parallel loops, outer and inner, then the cluster size, the tiles of
-// L2 and of L1, and last the orders, from the innermost loop outwards.
+// A policy first chooses the parallel loops, outer and inner, then the tile that the PEs of a
+// cluster share in, the cluster size, the other tiles of L2, those of L1, and last the orders, from
+// the innermost loop outwards.
 #pragma once
 
 #include <array>
@@ -22,6 +23,7 @@ using Extents = std::array<std::int64_t, kLoops>;
 enum : int {
   kOuterParallel,
   kInnerParallel,
+  kDealtTile,  // of L2, of the inner parallel loop
   kCluster,
   kOuterTile,
   kInnerTile = kOuterTile + int{kLoops},
@@ -38,7 +40,7 @@ inline constexpr int kMaxOptions = 64;
 struct Step {
   int decision;
   std::size_t level;
-  std::size_t dim;  // of a tile
+  std::size_t dim;  // of a tile; the dealt one's depends on what was chosen before
 };
 
 // What may be chosen in a step.
@@ -86,7 +88,9 @@ class Decisions {
 
   const MapSpace& space() const { return masks_.space(); }
   LoopId loop(std::size_t dim) const { return loop_[dim]; }
-  const Choice& choice(const Step& step) const;
+  std::size_t dim_of(const Step& step, const Partial& partial) const;
+  bool is_dealt_before(const Step& step, const Partial& partial) const;
+  const Choice& choice(const Step& step, const Partial& partial) const;
   // Chunks of a loop at a level, and how often the level passes over them.
   std::int64_t above(std::size_t level, LoopId id, const Partial& partial) const {
     return level == 0 ? nest_.extent[id] : partial.tile[0][id];
@@ -95,6 +99,8 @@ class Decisions {
   std::vector<std::uint8_t> loops_to_order(std::size_t level, const Partial& partial) const;
   void list_sizes(const Step& step, const Partial& partial, std::int64_t most,
                   Options& options) const;
+  // Steps of the outer parallel loop if its tiles are as small as can be.
+  std::int64_t outer_work(const Partial& partial) const;
   void list_clusters(const Partial& partial, std::int64_t least, Options& options) const;
   // Of mappings with these tiles; L2 holds two tiles of each tensor.
   Need need(const Partial& partial, const std::array<Extents, 2>& tile) const;

@@ -137,8 +137,8 @@ void Decisions::describe_parallel(const Step& step, const Partial& partial,
 
 void Decisions::describe_clusters(const Partial& partial, Options& options) const {
   const std::int64_t pes = hardware_.num_pes;
-  const std::int64_t outer = nest_.extent[partial.parallel[0]];
-  const std::int64_t inner = nest_.extent[partial.parallel[1]];
+  const std::int64_t outer = outer_work(partial);
+  const std::int64_t inner = partial.tile[0][partial.parallel[1]];
   Partial tried = partial;
   for (int i = 0; i < options.count; ++i) {
     const std::int64_t size = options.value[static_cast<std::size_t>(i)];
@@ -166,9 +166,11 @@ void Decisions::describe_clusters(const Partial& partial, Options& options) cons
 }
 
 void Decisions::describe_tiles(const Step& step, const Partial& partial, Options& options) const {
-  const LoopId id = loop(step.dim);
+  const LoopId id = loop(dim_of(step, partial));
   const std::size_t level = step.level;
   const std::int64_t extent = above(level, id, partial);
+  // While the size of clusters is open, all PEs count as one.
+  const std::int64_t pes = step.decision == kDealtTile ? hardware_.num_pes : partial.units[1];
   const bool parallel = id == partial.parallel[level];
   const std::int64_t units = parallel ? partial.units[level] : 1;
   std::array<Extents, 2> tile = partial.tile;
@@ -181,8 +183,8 @@ void Decisions::describe_tiles(const Step& step, const Partial& partial, Options
     const std::array<double, kTensors> moved = words(nest_, tile[level]);
     double macs = 1;
     for (const std::int64_t each : tile[level]) macs *= static_cast<double>(each);
-    const double lanes = static_cast<double>(hardware_.simd_lanes) *
-                         static_cast<double>(level == 0 ? partial.units[1] : 1);
+    const double lanes =
+        static_cast<double>(hardware_.simd_lanes) * static_cast<double>(level == 0 ? pes : 1);
     Writer to(options.features[static_cast<std::size_t>(i)].data());
     to.put(octaves(static_cast<double>(size)));
     to.put(octaves(static_cast<double>(chunks)));
@@ -192,7 +194,7 @@ void Decisions::describe_tiles(const Step& step, const Partial& partial, Options
     to.put(parallel ? use(chunks, units) : 1.0F);
     to.put(static_cast<float>(static_cast<double>(extent) /
                               (static_cast<double>(passes * units) * static_cast<double>(size))));
-    to.put(level == 0 && id == partial.parallel[1] ? use(size, partial.units[1]) : 1.0F);
+    to.put(level == 0 && id == partial.parallel[1] ? use(size, pes) : 1.0F);
     to.put(need.l1);
     to.put(need.l2);
     for (const double each : moved) to.put(octaves(each));

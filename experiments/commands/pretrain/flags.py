@@ -28,7 +28,7 @@ class Config:
         "first steps, of imitation (default: 300 with labels, else 0)",
         kind=int,
     )
-    steps: int = option(9000, "steps of policy gradient", least=0, most=10**7)
+    steps: int = option(27_000, "steps of policy gradient", least=0, most=10**7)
     density: float = option(
         1.0, "share of the weights that exist; fewer than all move by RigL", least=0.01, most=1
     )

@@ -19,8 +19,8 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
 UNUSUAL = "unusual"
-UNUSUAL_NODES = 10**8
-"""Boxes of mappings, of which a proof looks into about a million a second."""
+UNUSUAL_NODES = 2 * 10**7
+"""Boxes of mappings, which take a proof about a minute."""
 
 PROBLEMS = 500
 MACHINES = (

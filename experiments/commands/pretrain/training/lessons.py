@@ -23,8 +23,8 @@ from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and in per cent which are on each preset; the
 # others are on random machines.
-_ZOO = 0.35
-_PRESETS = {"edge": 30, "unlimited": 8, "cloud": 4, "": 58}
+_ZOO = 0.3
+_PRESETS = {"edge": 26, "unlimited": 6, "cloud": 4, "": 64}
 # What the options of decisions lead to may be so much worse than the best mapping.
 _NEAR = 1.1
 # Drawn mappings, of which as many of the worst as of the best are learnt.
