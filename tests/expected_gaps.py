@@ -1,9 +1,9 @@
 """Compares the gaps that the shipped prior expects of itself with those that it has.
 
-python tests/expected_gaps.py       400 random problems, drawn as for training, then the 500 of
+python tests/expected_gaps.py       200 random problems, drawn as for training, then the 500 of
                                     ``maestro-env pretrain --unusual``
 
-What has no proof after two million boxes is left out.
+What has no proof after half a million boxes is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from maestro_env.optimum.solving import Limits, solve
 from maestro_env.prior.expected import expected_gap
 from maestro_env.prior.proposals import likeliest, load_prior
 
-PROBLEMS, BOXES = 400, 2 * 10**6
+PROBLEMS, BOXES = 200, 5 * 10**5
 EDGES = (0.0, 0.05, 0.1, 0.2, 0.5, np.inf)
 
 Goal = tuple[Problem, Objective]
