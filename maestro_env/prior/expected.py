@@ -14,7 +14,7 @@ from maestro_env.prior.proposals import Prior, Proposals
 
 # Of the shipped prior, in logarithms: how far its first proposal is above the optimum, for each
 # unit of the spread of a pool (docs/prior.md).
-_GAP_OF_SPREAD = 0.75
+_GAP_OF_SPREAD = 0.78
 _POOR = 0.2
 # Problems that are looked at, a few milliseconds each.
 _LOOKED_AT = 100
