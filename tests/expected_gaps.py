@@ -25,6 +25,7 @@ from maestro_env.prior.expected import expected_gap
 from maestro_env.prior.proposals import likeliest, load_prior
 
 PROBLEMS, BOXES = 200, 5 * 10**5
+POOR = 0.2
 EDGES = (0.0, 0.05, 0.1, 0.2, 0.5, np.inf)
 
 Goal = tuple[Problem, Objective]
@@ -53,6 +54,9 @@ def compare(name: str, goals: Iterable[Goal]) -> None:
         f"{name}: {len(rows)} problems, first: slope {expected @ first / (expected @ expected):.2f}"
     )
     say(f"rank correlation {spearmanr(expected, first)[0]:.2f}")
+    warned, poor = np.expm1(expected) > POOR, np.expm1(first) > POOR
+    both = (warned & poor).sum()
+    say(f"above {POOR:.0%}: expected {warned.sum()}, found {poor.sum()}, both {both}")
     for low, high in pairwise(EDGES):
         at = (np.expm1(expected) >= low) & (np.expm1(expected) < high)
         if at.any():

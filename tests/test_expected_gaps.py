@@ -38,13 +38,14 @@ def test_a_warning_names_how_many_problems_and_the_worst_gap() -> None:
     goal = (problem(), EDP)
     gap = expected_gap(untrained(), *goal)
     assert gap_warning(untrained(), [goal]) == (
-        f"the prior's first proposal may be {gap:.0%} above the optimum: use the best of 10 or more"
+        f"the prior's first proposal is expected to be {gap:.0%} above the optimum, or more; "
+        "the best of ten is nearer"
     )
-    assert "on 100 of 100 problems" in (gap_warning(untrained(), repeat(goal)) or "")
+    assert "on 100 of the first 100 problems" in (gap_warning(untrained(), repeat(goal)) or "")
 
 
 def test_nothing_is_expected_where_no_mapping_fits() -> None:
     none = problem(l1_bytes=2)
     assert expected_gap(load_prior(), none, EDP) == 0
     assert gap_warning(load_prior(), [(none, EDP)]) is None
-    assert "proposal may be" not in (make_mapper("prior").warning([(none, EDP)]) or "")
+    assert "first proposal" not in (make_mapper("prior").warning([(none, EDP)]) or "")

@@ -18,6 +18,7 @@ from mapper_helpers import problem as roomy_problem
 from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
+from maestro_env.base.errors import BudgetError
 from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -94,6 +95,11 @@ def test_the_best_of_a_pool_are_proposed() -> None:
         (points,) = propose([problem], [EDP], 10, PRIOR)
         np.testing.assert_array_equal(problem.score(points, EDP)[0], np.sort(values)[:10])
         assert {*map(tuple, points.tolist())} <= {*map(tuple, pool.tolist())}
+
+
+def test_fewer_proposals_than_none_are_refused() -> None:
+    with pytest.raises(BudgetError, match="-1 proposals; allowed: 0 or more"):
+        propose([edge_problem()], [EDP], -1)
 
 
 def test_hundreds_are_proposed_where_the_space_has_them() -> None:

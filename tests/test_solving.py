@@ -105,3 +105,11 @@ def test_a_space_without_a_mapping_has_none() -> None:
 def test_what_has_no_bounds_is_refused() -> None:
     with pytest.raises(OptimumError, match="model maestro has no bounds"):
         solve(problem("resnet18_l2", model="maestro"), EDP)
+
+
+@pytest.mark.parametrize("limit", ["gap", "nodes", "samples", "seconds"])
+def test_limits_below_nothing_are_refused(limit: str) -> None:
+    with pytest.raises(OptimumError, match=f"a limit of -1 {limit}; allowed: 0 or more"):
+        Limits(**{limit: -1})
+    with pytest.raises(OptimumError, match="nan gap"):
+        Limits(gap=math.nan)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.search import MOST_NODES, OptimumSearch
+from maestro_env.optimum.search import MOST_NODES, OptimumError, OptimumSearch
 from maestro_env.prior.proposals import PROPOSALS, likeliest
 
 _NODES_BETWEEN_LOOKS = 100_000
@@ -28,12 +28,20 @@ class Limits:
         nodes: boxes of mappings.
         samples: evaluated mappings.
         seconds: that it took.
+
+    Raises:
+        OptimumError: a limit below 0.
     """
 
     gap: float = 0.0
     nodes: int = MOST_NODES
     samples: int = 10**9
     seconds: float = 1e9
+
+    def __post_init__(self) -> None:
+        for name, limit in vars(self).items():
+            if not limit >= 0:
+                raise OptimumError(f"a limit of {limit} {name}; allowed: 0 or more")
 
     def reached(self, found: Solution) -> bool:
         """Say whether a search ends here, if not for its samples."""

@@ -24,7 +24,7 @@ def expected_gap(prior: Prior, problem: Problem, objective: Objective) -> float:
     """Return how far the first proposal is expected to be above the optimum, as a share of it.
 
     The more the costs of what a policy draws differ, the less it knows of the problem. The cost
-    model is asked for about 250 mappings.
+    model is asked for up to 257 mappings.
     """
     points = Proposals(prior, problem, objective).pool(np.random.default_rng(0))
     if not len(points):
@@ -40,8 +40,9 @@ def gap_warning(prior: Prior, problems: Iterable[tuple[Problem, Objective]]) -> 
     poor = [gap for gap in gaps if gap > _POOR]
     if not poor:
         return None
-    where = f"on {len(poor)} of {len(gaps)} problems " if len(gaps) > 1 else ""
+    first = "first " if len(gaps) == _LOOKED_AT else ""
+    where = f" on {len(poor)} of the {first}{len(gaps)} problems" if len(gaps) > 1 else ""
     return (
-        f"the prior's first proposal {where}may be {max(poor):.0%} above the optimum: use the best "
-        "of 10 or more"
+        f"the prior's first proposal is expected to be {max(poor):.0%} above the optimum{where}, "
+        "or more; the best of ten is nearer"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.base.errors import MapSpaceError, quoted
+from maestro_env.base.errors import BudgetError, MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
@@ -189,11 +189,15 @@ def propose(
         prior: whose policy proposes; None for the package's.
 
     Returns:
-        Vectors of each problem, int32[N, D], the best mapping first, as ``likeliest`` has them.
+        Vectors of each problem, int32[N, D], the best mapping first, as ``likeliest`` has them. Of
+        more than the pool has, those of ``likeliest``.
 
     Raises:
+        BudgetError: fewer than none.
         PriorFileError: the package's file cannot be used.
     """
+    if samples < 0:
+        raise BudgetError(f"{samples} proposals; allowed: 0 or more")
     prior, found = prior or load_prior(), []
     for problem, objective in zip(problems, objectives, strict=True):
         points = Proposals(prior, problem, objective).pool(np.random.default_rng(0))

@@ -91,7 +91,7 @@ class Decisions {
   std::size_t dim_of(const Step& step, const Partial& partial) const;
   bool is_dealt_before(const Step& step, const Partial& partial) const;
   const Choice& choice(const Step& step, const Partial& partial) const;
-  // Chunks of a loop at a level, and how often the level passes over them.
+  // Indices of a loop that a level is given, and how often the level passes over its chunks.
   std::int64_t above(std::size_t level, LoopId id, const Partial& partial) const {
     return level == 0 ? nest_.extent[id] : partial.tile[0][id];
   }
