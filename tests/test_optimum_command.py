@@ -63,14 +63,14 @@ def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) ->
     for limit, fewest, most in (
         ("--seconds=0", 0, 0),
         ("--gap=0.5", 0, 0),
-        ("--samples=204", 1, 59_999),
-        ("--nodes=11000", 11_000, 14_000),
+        ("--samples=202", 1, 10_000),
+        ("--nodes=12000", 12_000, 15_000),
     ):
         assert optimum([*flags, limit]) == 0
         now = found(tmp_path)
         assert fewest <= now["nodes"] <= most
         assert now["best"] > now["bound"]
-        assert now["samples"] <= 204 or limit == "--nodes=11000"
+        assert now["samples"] <= 202 or limit == "--nodes=12000"
         assert not (tmp_path / "certificate.gz").exists()
     assert optimum(flags) == 0
     last = found(tmp_path)
