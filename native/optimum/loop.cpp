@@ -157,6 +157,7 @@ Runs sum_of(const Runs& run, Index many, const Runs& last) {
 double Loop::fresh(double taps_of_tile) const {
   // Of r taps min(stride, r): no smaller share of them than of more taps.
   const double moved = std::min(static_cast<double>(stride), taps_of_tile);
+  if (taps_of_tile == static_cast<double>(taps)) return moved;
   return std::ceil(static_cast<double>(taps) * moved / taps_of_tile);
 }
 

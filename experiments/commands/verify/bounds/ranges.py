@@ -41,6 +41,9 @@ class Ranges:
         self.behind = self.extent - (self.steps_a - 1) * self.Tz * self.n0z
         self.own_tail = np.minimum(self.Ta, self.behind)
         self.array_a = np.minimum(self.extent, self.n0a * self.Ta)
+        # The largest tiles of the array, of the outer level and of the inner one.
+        self.array_z = np.minimum(self.extent, self.n0z * self.Tz)
+        self.piece_array_z = np.minimum(self.extent, self.n1z * self.tz)
         self.last_array_a = np.where(self.same_steps, self.behind, 1.0)
         # The least outer tiles of loops that move in the inner level.
         self.Tm = np.clip(facts.sizes_above(self.ta * self.n1a), self.Ta, self.Tz)

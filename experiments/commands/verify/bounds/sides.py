@@ -88,13 +88,12 @@ def outer_side(facts: Facts, r: Ranges, units: bool) -> Side:
     steps = np.where(as_units, r.chunks_a, r.steps_a)
     cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), 1.0)
     more = np.maximum(r.chunks_a - r.n0z, 0)
-    tile = np.minimum(r.extent, r.Tz * r.n0z)
     ends = r.array_a, r.last_array_a, np.ones_like(as_units)
     stay = _stay(facts, r.n0a, r.Ta, as_units, np.maximum(r.steps_a, 2))
-    later = r.extent - tile
+    later = r.extent - r.array_z
     moving = Moving(indices, r.chunks_a, cold, cold, more, *ends, later, *stay)
     moves = r.steps_z > 1, r.steps_a > 1
-    return _side(facts, moving, indices, steps, cold, tile, indices, r.Ta == r.extent, *moves)
+    return _side(facts, moving, indices, steps, cold, r.array_z, indices, r.Ta == r.extent, *moves)
 
 
 def inner_side(facts: Facts, r: Ranges, units: bool, own: bool = False) -> Side:
@@ -117,8 +116,8 @@ def inner_side(facts: Facts, r: Ranges, units: bool, own: bool = False) -> Side:
         cold = total(cold_in, np.where(as_units, steps * share, 0.0))
     moving = _inner_moving(facts, r, own, as_units, cold, cold_in)
     moves = r.piece_steps_z > 1, r.piece_steps_a > 1
-    tile = np.minimum(r.extent, r.tz * r.n1z)
-    return _side(facts, moving, indices, steps, cold, tile, r.Tz, r.ta == r.extent, *moves)
+    tile, whole = r.piece_array_z, r.ta == r.extent
+    return _side(facts, moving, indices, steps, cold, tile, r.Tz, whole, *moves)
 
 
 def _inner_moving(
@@ -134,8 +133,7 @@ def _inner_moving(
         full = of_piece(r.Tm)
         return np.where(tail_moves, (pieces - 1) * full + of_piece(tail), (some - 1) * full)
 
-    tile = np.minimum(r.extent, r.tz * r.n1z)
-    left, of_tail = np.maximum(0, r.Tm - tile), np.maximum(0, tail - tile)
+    left, of_tail = (np.maximum(0, each - r.piece_array_z) for each in (r.Tm, tail))
     # Of full pieces no larger share than of larger ones.
     later = np.ceil(in_full * left / r.Tm)
     known = (r.Ta == r.Tz) & (r.n0a == r.n0z) if own else r.Ta == r.Tz
