@@ -1,7 +1,7 @@
 #include "bound.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "../core/area_power.hpp"
@@ -85,35 +85,48 @@ SomeLoops Bounds::innermost(std::size_t level) const {
 }
 
 double Bounds::least() const {
-  const FirstCluster cluster(problem_, counts_);
-  Fixed common = fixed(cluster);
+  const Needs needs = this->needs(box_);
   const LevelTraffic outer(problem_, counts_, &LoopCounts::outer);
-  const LevelTraffic own(problem_, counts_, &LoopCounts::own);
-  Parts outer_parts, inner_parts;
-  std::size_t outers = 0, inners = 0;
-  for (const int x : innermost(0)) outer_parts[outers++] = outer_part(outer, common, x);
-  for (const int x : innermost(1)) inner_parts[inners++] = inner_part(own, common, x);
-  if (objective_.energy) {
-    count_clusters(outer_parts, outers);
-    count_pes(inner_parts, inners);
-    if (lemmas_ == Lemmas::kAll) trade(outer_parts, outers, inner_parts, inners);
+  Sides sides{fixed(needs), parts(0), parts(1)};
+  for (Part& part : sides.outer) count_array(outer, sides.fixed, part);
+  std::optional<Latency> latency;
+  if (objective_.latency) {
+    latency.emplace(problem_, counts_);
+    add_cycles(*latency, sides);
   }
-  const auto least = [&] {
-    double least = kNever;
-    for (std::size_t i = 0; i < outers; ++i) {
-      for (std::size_t j = 0; j < inners; ++j) {
-        least = std::min(least, cost(common, outer_parts[i], inner_parts[j]));
-      }
+  std::optional<LevelTraffic> inner;
+  if (objective_.energy) {
+    inner.emplace(problem_, counts_, &LoopCounts::inner);
+    count_clusters(sides.outer);
+    count_pes(*inner, sides.inner);
+  }
+  double bound = least_of(sides);
+  if (inner && lemmas_ == Lemmas::kAll && bound < enough_) {
+    trade(needs, sides);
+    bound = least_of(sides);
+  }
+  if (latency && bound < enough_) {
+    add_sweeps(*latency, outer, sides);
+    bound = least_of(sides);
+  }
+  return bound;
+}
+
+// Of all pairs of innermost loops.
+double Bounds::least_of(const Sides& sides) const {
+  double least = kNever;
+  for (const Part& outer : sides.outer) {
+    for (const Part& inner : sides.inner) {
+      least = std::min(least, cost(sides.fixed, outer, inner));
     }
-    return least;
-  };
-  const double plain = least();
-  if (!objective_.latency || plain >= enough_) return plain;
-  common.cycles =
-      std::max(common.cycles, exposed(common) + cluster.beside_tiles(common.inner.transfers));
-  for (std::size_t i = 0; i < outers; ++i) add_sweeps(outer, cluster, common, outer_parts[i]);
-  for (std::size_t i = 0; i < inners; ++i) add_sweeps_below(own, cluster, common, inner_parts[i]);
-  return least();
+  }
+  return least;
+}
+
+Bounds::Parts Bounds::parts(std::size_t level) const {
+  Parts parts;
+  for (const int x : innermost(level)) parts.push_back({x});
+  return parts;
 }
 
 // As the model computes them from its counts: of counts that are no larger, the result is no
@@ -135,26 +148,6 @@ double Bounds::cost(const Fixed& fixed, const Part& outer, const Part& inner) co
   return cost;
 }
 
-// Words of a tile of so many indices of each loop.
-template <typename Size>
-PerTensor Bounds::tile_words(const Size& size) const {
-  double input = problem_.whole.input, filter = problem_.whole.filter,
-         output = problem_.whole.output;
-  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
-    const Loop& loop = problem_.loops[i];
-    const double indices = size(i);
-    if (loop.slides()) {
-      const double taps = loop.window == kNone ? static_cast<double>(loop.taps) : size(loop.window);
-      input *= (indices - 1) * std::min(static_cast<double>(loop.stride), taps) + taps;
-    } else if (loop.input()) {
-      input *= indices;
-    }
-    if (loop.filter()) filter *= indices;
-    if (loop.output()) output *= indices;
-  }
-  return {input, filter, output};
-}
-
 Bounds::Needs Bounds::needs(const Box& box) const {
   const std::array<Units, 2> units = units_of(problem_, box.cluster);
   const auto cluster = [&](std::size_t i) {
@@ -172,9 +165,9 @@ Bounds::Needs Bounds::needs(const Box& box) const {
   const auto two = [](const PerTensor& words) {
     return 2 * (words[kInput] + words[kFilter] + words[kOutput]);
   };
-  const PerTensor of_cluster = tile_words(cluster), of_pe = tile_words(pe);
+  const PerTensor of_cluster = problem_.tile_words(cluster), of_pe = problem_.tile_words(pe);
   const double share = round_up(two(of_cluster) / static_cast<double>(units[1].most));
-  Needs needs{two(of_pe) + share, tile_words(array), of_cluster, of_pe, share};
+  Needs needs{two(of_pe) + share, problem_.tile_words(array), of_cluster, of_pe, share};
   for (int t = 0; t < kTensors; ++t) {
     needs.l2[t] = std::min(2 * needs.l2[t], problem_.words[t]);
   }
@@ -189,34 +182,14 @@ bool Bounds::fits(const Box& box) const {
          least.sum() <= static_cast<double>(hardware.l2_words());
 }
 
-Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
+Bounds::Fixed Bounds::fixed(const Needs& needs) const {
   const Hardware& hardware = problem_.hardware;
-  const auto bandwidth = static_cast<double>(hardware.offchip_bw);
-  const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
-  const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
-  Fixed fixed;
-  const Needs least = needs(box_);
-  const double in = first[kInput] + first[kFilter];
-  fixed.offchip = round_up(in / bandwidth) + round_up(last[kOutput] / bandwidth);
-  fixed.outer = {noc_cycles(hardware, in),
-                 noc_cycles(hardware, last[kOutput]),
-                 cluster.of_one(&LoopCounts::first_run),
-                 cluster.of_one(&LoopCounts::last_run),
-                 {1, 1}};
-  const FirstCluster::Cycles& cycles = cluster.cycles();
-  fixed.inner = {cycles.filled, cycles.drained, cycles.begun, cycles.ended, {1, 1}};
-  for (const LoopCounts& counts : counts_) {
-    fixed.outer.transfers.most *= counts.most_steps;
-    fixed.inner.transfers.most *= counts.most_below;
-  }
-  fixed.inner.transfers.alone = fixed.outer.transfers.most;
-  fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
   const auto word_bytes = static_cast<double>(hardware.word_bytes);
-  fixed.area = block_area_um2(hardware, word_bytes * least.l1, word_bytes * least.sum());
+  Fixed fixed{block_area_um2(hardware, word_bytes * needs.l1, word_bytes * needs.sum()), 0, {}};
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
     for (int t = 0; t < kTensors; ++t) {
-      used += (set >> t & 1) != 0 ? problem_.words[t] : least.l2[t];
+      used += (set >> t & 1) != 0 ? problem_.words[t] : needs.l2[t];
     }
     fixed.keeps[set] = used <= static_cast<double>(hardware.l2_words());
   }
@@ -239,72 +212,65 @@ double Bounds::offchip_words(const Fixed& fixed, const PerTensor& streams) const
   return least;
 }
 
-Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const {
-  const Hardware& hardware = problem_.hardware;
-  const Words words = traffic.least(x);
-  const double input = std::max(words.input, problem_.words[kInput]);
-  const double filter = std::max(words.filter, problem_.words[kFilter]);
-  const double leaving = std::max(words.leaving, problem_.words[kOutput]);
-  Part part{};
-  part.innermost = x;
+// Words between L2 and the array, and off-chip. They are at least all words of each tensor.
+void Bounds::count_array(const LevelTraffic& traffic, const Fixed& fixed, Part& part) const {
+  const Words words = traffic.least(part.innermost);
+  part.moved = {std::max(words.input, problem_.words[kInput]),
+                std::max(words.filter, problem_.words[kFilter]),
+                std::max(words.leaving, problem_.words[kOutput])};
+  const auto& [input, filter, leaving] = part.moved;
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
   part.noc_words = leaving;
-  // Infinite if nothing fits.
-  const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
-  const double onchip = moved(fixed.outer, {input, filter, leaving});
-  part.cycles = std::max(offchip, fixed.offchip + onchip);
-  return part;
-}
-
-Bounds::Part Bounds::inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const {
-  Part part{};
-  part.innermost = x;
-  part.cycles = exposed(fixed) + moved(fixed.inner, own.least(x));
-  return part;
 }
 
 // Accesses of the clusters' buffers by what they take in, and words on the networks.
-void Bounds::count_clusters(Parts& parts, std::size_t count) const {
+void Bounds::count_clusters(Parts& parts) const {
   const LevelTraffic units(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
-  for (std::size_t i = 0; i < count; ++i) {
-    const double taken_in = units.least(parts[i].innermost).fetched();
-    parts[i].l1_accesses = taken_in;
-    parts[i].noc_words += taken_in;
+  for (Part& part : parts) {
+    const double taken_in = units.least(part.innermost).fetched();
+    part.l1_accesses = taken_in;
+    part.noc_words += taken_in;
   }
 }
 
 // Accesses of these buffers and of those of PEs by what passes between them.
-void Bounds::count_pes(Parts& parts, std::size_t count) const {
-  const LevelTraffic array(problem_, counts_, &LoopCounts::inner);
+void Bounds::count_pes(const LevelTraffic& traffic, Parts& parts) const {
   const LevelTraffic units(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Words words = array.least(parts[i].innermost);
-    const double taken_in = units.least(parts[i].innermost).fetched();
-    parts[i].l1_accesses = taken_in + words.fetched() + 2 * words.leaving;
-    parts[i].noc_words = taken_in + words.leaving;
+  for (Part& part : parts) {
+    part.moved = traffic.least(part.innermost);
+    const double taken_in = units.least(part.innermost).fetched();
+    part.l1_accesses = taken_in + part.moved.fetched() + 2 * part.moved.leaving;
+    part.noc_words = taken_in + part.moved.leaving;
   }
 }
 
-void Bounds::trade(Parts& outer, std::size_t outers, Parts& inner, std::size_t inners) const {
-  const Needs needs = this->needs(box_);
-  const LevelTraffic array(problem_, counts_, &LoopCounts::outer);
-  const LevelTraffic below(problem_, counts_, &LoopCounts::inner);
+void Bounds::trade(const Needs& needs, Sides& sides) const {
   const Trade of_clusters(problem_, box_, 0, most_held(0, needs));
   const Trade of_pes(problem_, box_, 1, most_held(1, needs));
-  for (std::size_t i = 0; i < outers; ++i) {
-    Words words = array.least(outer[i].innermost);
-    // As they are counted.
-    words = {std::max(words.input, problem_.words[kInput]),
-             std::max(words.filter, problem_.words[kFilter]),
-             std::max(words.leaving, problem_.words[kOutput])};
-    outer[i].traded_nj = of_clusters.more_nj(outer[i].innermost, words, 1);
+  for (Part& part : sides.outer) {
+    part.traded_nj = of_clusters.more_nj(part.innermost, part.moved, 1);
   }
-  for (std::size_t i = 0; i < inners; ++i) {
-    const int x = inner[i].innermost;
+  for (Part& part : sides.inner) {
+    const int x = part.innermost;
     const double share = x == kNone ? 0 : counts_[x].inner.moving / counts_[x].inner.extent;
-    inner[i].traded_nj = of_pes.more_nj(x, below.least(x), share);
+    part.traded_nj = of_pes.more_nj(x, part.moved, share);
   }
+}
+
+// Cycles by words and by what is computed (lemma 17), ...
+void Bounds::add_cycles(const Latency& latency, Sides& sides) {
+  sides.fixed.cycles = latency.computing();
+  for (Part& part : sides.outer) part.cycles = latency.moving(part.moved, part.offchip_words);
+  for (Part& part : sides.inner) part.cycles = latency.moving_below(part.innermost);
+}
+
+// ... and by sweeps and tiles (lemmas 18 and 19).
+void Bounds::add_sweeps(const Latency& latency, const LevelTraffic& outer, Sides& sides) {
+  const auto raise = [](double& cycles, double by) { cycles = std::max(cycles, by); };
+  raise(sides.fixed.cycles, latency.beside_tiles());
+  for (Part& part : sides.outer) raise(part.cycles, latency.sweeping(outer, part.innermost));
+  for (Part& part : sides.inner) raise(part.cycles, latency.sweeping_below(part.innermost));
 }
 
 // Words that the array's tile of each tensor has at most, with the least tiles of the others.
@@ -337,52 +303,6 @@ PerTensor Bounds::most_held(std::size_t level, const Needs& least) const {
   }
   for (double& words : held) words = std::max(words, 1.0);
   return held;
-}
-
-// Cycles of the first fill and the last drain.
-double Bounds::exposed(const Fixed& fixed) {
-  return fixed.offchip + fixed.outer.fill + fixed.outer.drain;
-}
-
-// Cycles in which the words of a level come in and what is left is computed and goes out, or in
-// which the first ones come in and are computed and all words go out.
-double Bounds::moved(const Ends& ends, const Words& words) const {
-  const double in = noc_cycles(problem_.hardware, words.fetched(), ends.transfers);
-  const double out = noc_cycles(problem_.hardware, words.leaving, ends.transfers);
-  return std::max(in + ends.ended + ends.drain, ends.fill + ends.begun + out);
-}
-
-void Bounds::add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster,
-                        const Fixed& fixed, Part& part) const {
-  const int x = part.innermost;
-  if (x == kNone) return;
-  const auto computed = [&](Between some) { return cluster.of_some(x, some); };
-  const double onchip = swept(fixed.outer, traffic, x, computed);
-  part.cycles = std::max(part.cycles, fixed.offchip + onchip);
-}
-
-void Bounds::add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster,
-                              const Fixed& fixed, Part& part) const {
-  const int x = part.innermost;
-  if (x == kNone) return;
-  const auto computed = [&](Between some) { return cluster.of_steps(x, some); };
-  part.cycles = std::max(part.cycles, exposed(fixed) + swept(fixed.inner, own, x, computed));
-}
-
-// Cycles of a level, counting of a step what it computes, or the words that come in or go out
-// meanwhile: by the step's place along the loop that moves innermost.
-template <typename Computed>
-double Bounds::swept(const Ends& ends, const LevelTraffic& traffic, int x,
-                     const Computed& computed) const {
-  const auto cycles = [&](double moved) {
-    return noc_cycles(problem_.hardware, moved, ends.transfers);
-  };
-  const EndWords sweeps = traffic.at_ends(x);
-  const double last =
-      std::max(cycles(sweeps.fetched) + ends.ended, ends.fill + cycles(sweeps.before));
-  const double first = ends.begun + cycles(sweeps.leaving);
-  return std::max({last + computed(kButLast) + ends.drain, ends.fill + computed(kButFirst) + first,
-                   traffic.all_moves(x) ? last + computed(kButBoth) + first : 0});
 }
 
 }  // namespace gym::optimum

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "box.hpp"
-#include "cluster.hpp"
+#include "latency.hpp"
 #include "trade.hpp"
 #include "traffic.hpp"
 
@@ -24,19 +24,23 @@ struct Objective {
 // By which lemmas mappings are ruled out: those that the checker of certificates has, or all.
 enum class Lemmas : bool { kOfCertificates, kAll };
 
-// A few loops, or kNone.
-class SomeLoops {
+// One for each loop and for kNone, at most.
+template <typename Item>
+class Few {
  public:
-  void push_back(int loop) { loops_[size_++] = loop; }
+  void push_back(const Item& item) { items_[size_++] = item; }
   std::size_t size() const { return size_; }
-  int operator[](std::size_t i) const { return loops_[i]; }
-  const int* begin() const { return loops_.data(); }
-  const int* end() const { return loops_.data() + size_; }
+  const Item& operator[](std::size_t i) const { return items_[i]; }
+  const Item* begin() const { return items_.data(); }
+  const Item* end() const { return items_.data() + size_; }
+  Item* begin() { return items_.data(); }
+  Item* end() { return items_.data() + size_; }
 
  private:
-  std::array<int, kLoops + 1> loops_{};
+  std::array<Item, kLoops + 1> items_;
   std::size_t size_ = 0;
 };
+using SomeLoops = Few<int>;
 
 // The bounds of one box, and of boxes that differ from it in one choice.
 class Bounds {
@@ -67,51 +71,37 @@ class Bounds {
 
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
-  // Cycles of a level's first fill, its last drain, and what it computes in its first and its last
-  // step; and its transfers each way.
-  struct Ends {
-    double fill, drain;
-    double begun, ended;
-    Transfers transfers;
-  };
   // What does not depend on the orders.
   struct Fixed {
     double area, cycles;
-    double offchip;                         // cycles of the first fill and the last drain
-    Ends outer, inner;                      // of the levels; summed over the first cluster's pieces
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };
   // What depends on the loop that moves innermost at one level.
   struct Part {
     int innermost;
-    double cycles, l1_accesses, l2_accesses, noc_words, offchip_words;
-    double traded_nj;  // as not all tensors are moved as seldom as can be
+    Words moved{};  // between the array and what is above it
+    double cycles = 0, l1_accesses = 0, l2_accesses = 0, noc_words = 0, offchip_words = 0;
+    double traded_nj = 0;  // as not all tensors are moved as seldom as can be
+  };
+  using Parts = Few<Part>;
+  struct Sides {
+    Fixed fixed;
+    Parts outer, inner;
   };
 
-  // By the loop.
-  using Parts = std::array<Part, kLoops + 1>;
-
   void count(std::size_t loop);
-  template <typename Size>
-  PerTensor tile_words(const Size& size) const;
   Needs needs(const Box& box) const;
-  Fixed fixed(const FirstCluster& cluster) const;
+  Fixed fixed(const Needs& needs) const;
+  Parts parts(std::size_t level) const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
-  Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;
-  Part inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const;
-  void count_clusters(Parts& parts, std::size_t count) const;
-  void count_pes(Parts& parts, std::size_t count) const;
-  void trade(Parts& outer, std::size_t outers, Parts& inner, std::size_t inners) const;
+  void count_array(const LevelTraffic& traffic, const Fixed& fixed, Part& part) const;
+  void count_clusters(Parts& parts) const;
+  void count_pes(const LevelTraffic& traffic, Parts& parts) const;
+  void trade(const Needs& needs, Sides& sides) const;
   PerTensor most_held(std::size_t level, const Needs& least) const;
-  static double exposed(const Fixed& fixed);
-  double moved(const Ends& ends, const Words& words) const;
-  void add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster, const Fixed& fixed,
-                  Part& part) const;
-  void add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster, const Fixed& fixed,
-                        Part& part) const;
-  template <typename Computed>
-  double swept(const Ends& ends, const LevelTraffic& traffic, int x,
-               const Computed& computed) const;
+  static void add_cycles(const Latency& latency, Sides& sides);
+  static void add_sweeps(const Latency& latency, const LevelTraffic& outer, Sides& sides);
+  double least_of(const Sides& sides) const;
   double cost(const Fixed& fixed, const Part& outer, const Part& inner) const;
 
   const Problem& problem_;

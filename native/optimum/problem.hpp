@@ -1,6 +1,7 @@
 // What a search for the optimum knows of its problem: the loops that mappings cut, and how.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "loop.hpp"
 
 namespace gym::optimum {
+
+using PerTensor = std::array<double, kTensors>;
 
 // No loop: none is parallel, or none takes several steps.
 inline constexpr int kNone = -1;
@@ -30,6 +33,9 @@ struct Problem {
   // Of a loop, or of a dimension of the space; kNone if no mapping cuts it.
   int index_of(LoopId id) const;
   int index_of_dim(std::size_t dim) const;
+  // Words of a tile of so many indices of each loop.
+  template <typename Size>
+  PerTensor tile_words(const Size& size) const;
 
   LoopNest nest;
   Hardware hardware;
@@ -38,8 +44,8 @@ struct Problem {
   std::array<std::vector<Parallel>, 2> parallel;
   std::vector<std::int32_t> clusters;  // PEs of a cluster, ascending
   Whole whole;
-  std::array<double, kTensors> words;  // of the whole layer
-  bool cuts_windows;                   // whether some mapping cuts R or S
+  PerTensor words;    // of the whole layer
+  bool cuts_windows;  // whether some mapping cuts R or S
   // Of each loop the one in its place if rows and columns change theirs; none if they differ.
   std::vector<int> mirror;
 
@@ -48,5 +54,23 @@ struct Problem {
   Whole sum_whole() const;
   std::vector<int> find_mirror() const;
 };
+
+template <typename Size>
+PerTensor Problem::tile_words(const Size& size) const {
+  double input = whole.input, filter = whole.filter, output = whole.output;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const Loop& loop = loops[i];
+    const double indices = size(i);
+    if (loop.slides()) {
+      const double taps = loop.window == kNone ? static_cast<double>(loop.taps) : size(loop.window);
+      input *= (indices - 1) * std::min(static_cast<double>(loop.stride), taps) + taps;
+    } else if (loop.input()) {
+      input *= indices;
+    }
+    if (loop.filter()) filter *= indices;
+    if (loop.output()) output *= indices;
+  }
+  return {input, filter, output};
+}
 
 }  // namespace gym::optimum

@@ -1,14 +1,10 @@
 // What holding little of one tensor costs: the two others are moved often (docs/optimum.md, 5).
 #pragma once
 
-#include <array>
-
 #include "box.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {
-
-using PerTensor = std::array<double, kTensors>;
 
 // Of one level, in a box of mappings.
 class Trade {
