@@ -24,6 +24,7 @@ _ARMS = (
 )
 _ARMS_OF_TRANSFORMER = "dense,static,rigl,mst,early,small"
 _BATCH, _BATCH_OF_SPEED = 16, 256
+_RATE, _RATE_OF_TRANSFORMER = 0.001, 0.004
 _WIDEST, _LEAST_DENSITY = 8192, 0.001
 
 
@@ -58,10 +59,12 @@ class Config:
     seeds: int = option(3, "agents, transformer: trainings of each kind", least=1, most=10**4)
     first_seed: int = option(0, "agents, transformer: seed of the first training of each kind")
     steps: int = option(2500, "transformer: steps of a training; early takes fewer", least=1)
-    rate: float = option(
-        1e-3,
-        "agents, transformer: the learning rate, or the highest one; the same of all arms",
+    rate: float | None = option(
+        None,
+        "agents, transformer: the learning rate, or the highest one; the same of all arms "
+        f"(default: {_RATE}; transformer: {_RATE_OF_TRANSFORMER})",
         most=1,
+        kind=float,
     )
     tokens: int = option(5_000_000, "transformer: tokens of the corpus", least=1)
     held: str = option(
@@ -112,7 +115,7 @@ def _agents(config: Config) -> int:
         unique(config.learners.split(",")),
         unique((config.arms or _ARMS).split(",")),
         _seeds(config),
-        Tuning(config.episodes, config.rate, config.copy),
+        Tuning(config.episodes, _RATE if config.rate is None else config.rate, config.copy),
         AgentSize(config.width, config.density),
     )
     return conduct(trainings, config)
@@ -128,7 +131,7 @@ def _transformer(config: Config) -> int:
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),
         _seeds(config),
         config.steps,
-        config.rate,
+        _RATE_OF_TRANSFORMER if config.rate is None else config.rate,
         Size(config.blocks, config.width, config.batch or _BATCH),
         Source(unique(config.held.split(",")), config.tokens),
     )
