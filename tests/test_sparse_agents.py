@@ -31,6 +31,7 @@ from mappers.learners.value_based.checkpoint import (  # noqa: E402
 )
 from mappers.learners.value_based.course import Course  # noqa: E402
 from mappers.learners.value_based.episodes import Episodes, play  # noqa: E402
+from mappers.learners.value_based.learner import ValueLearner  # noqa: E402
 from mappers.learners.value_based.settings import Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -204,9 +205,56 @@ def test_files_hold_agents_and_what_they_took(
     kept.save(path)
     with pytest.raises(AgentsError, match="is damaged: it has weights that its masks do not have"):
         read_agents(path)
-    path.write_bytes(b"PK")
-    with pytest.raises(AgentsError, match="cannot read the checkpoint"):
-        read_agents(path)
+    content = path.read_bytes()
+    damaged = [bytes([*content[:at], content[at] ^ 255, *content[at + 1 :]]) for at in (60, 300)]
+    for each in (b"", b"PK", *damaged):
+        path.write_bytes(each)
+        with pytest.raises(AgentsError, match="cannot read the checkpoint"):
+            read_agents(path)
+
+
+@pytest.mark.usefixtures("meeting")
+@pytest.mark.parametrize(("arm", "recent"), [("mast", 12), ("rigl", 0)])
+def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
+    arm: str, recent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chances: list[float] = []
+    recents: list[tuple[int, int]] = []
+
+    def spy(task: Task, act: partial[Any], *others: Any) -> np.ndarray:
+        chances.append(act.keywords["epsilon"])
+        return play(task, act, *others)
+
+    class Spied(Episodes):
+        def draw(self, batch: int, recent: int = 0) -> Any:
+            recents.append((batch, recent))
+            return super().draw(batch, recent)
+
+    monkeypatch.setattr(training, "play", spy)
+    monkeypatch.setattr(training, "Episodes", Spied)
+    setup = training.Setup("mapping", "vdn", arm, 0, Tuning(160, 0.01, 50), AgentSize(8, 0.5))
+    training._train(setup, setup.course(), lambda *_: None)
+    # 20 rounds: from 1 to 0.05 in the first 6.
+    assert chances == pytest.approx([1 - 0.95 * n / 6 for n in range(6)] + [0.05] * 14)
+    assert recents == [(32, recent)] * 160
+
+
+@pytest.mark.usefixtures("meeting")
+def test_agents_that_diverge_are_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    update = ValueLearner.update
+
+    def diverge(self: ValueLearner, *drawn: Any, **how: Any) -> None:
+        update(self, *drawn, **how)
+        with torch.no_grad():
+            self.networks[0].parameters[1][:] = np.nan
+
+    monkeypatch.setattr(ValueLearner, "update", diverge)
+    flags = [*TINY, "--arms=dense", "--episodes=8", "--seeds=1", f"--out={tmp_path / 'out'}"]
+    assert main(flags) == 1
+    assert "some weights are no numbers any more; lower the rate" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("0.npz"))
 
 
 def test_episodes_of_evaluations_begin_alike() -> None:
@@ -234,6 +282,7 @@ def trained(flops: int, *lasts: float) -> list[Trained]:
         (50, (1.1, 1.12), "not reached"),
         (53, (1.2, 1.2), "not reached"),
         (50, (1.2,), "not decided"),
+        (50.1, (1.2, 1.2), "not reached"),
     ],
 )
 def test_verdicts_against_closed_forms(flops: int, lasts: Sequence[float], verdict: str) -> None:

@@ -37,7 +37,7 @@ from mappers.learners.transformer.tokens import END
 from mappers.learners.transformer.training import Training, mean_loss
 
 TINY = ("transformer", "--held=bert_base", "--tokens=100", "--steps=200", "--seeds=1")
-TINY += ("--blocks=1", "--width=8", "--batch=1")
+TINY += ("--blocks=1", "--width=8", "--batch=1", "--rate=0.001")
 
 
 @pytest.fixture

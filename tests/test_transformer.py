@@ -209,6 +209,34 @@ def test_weights_that_do_not_exist_are_zero(arm: Arm) -> None:
         assert training.topology.links == training.topology.sizes
 
 
+def test_a_training_does_what_it_is_charged_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention is sparse until the restoration; fewer and fewer links move, some at random."""
+    windows: list[int | None] = []
+    moves: list[tuple[float, float]] = []
+    training = Training(MST, TINY_ROWS, seed=0)
+    forward, evolve = training.model.forward, training.topology.evolve
+
+    def spy(tokens: torch.Tensor, window: int | None = None) -> torch.Tensor:
+        windows.append(window)
+        return forward(tokens, window)
+
+    def spy_on_moves(share, gradients, moments, *, random, density):  # type: ignore[no-untyped-def]
+        masks = training.topology.masks
+        dead = [each[mask == 0] for each, mask in zip(gradients, masks, strict=True)]
+        assert sum(int((each != 0).sum()) for each in dead) > sum(map(len, dead)) / 2
+        moves.append((share, random))
+        evolve(share, gradients, moments, random=random, density=density)
+
+    monkeypatch.setattr(training.model, "forward", spy)
+    monkeypatch.setattr(training.topology, "evolve", spy_on_moves)
+    assert len(list(training.steps())) == 60
+    # A move every 5 steps, the last one at 55; what follows four fifths of that restores.
+    assert windows == [4] * 45 + [None] * 15
+    wanted = [0.15 * (1 + np.cos(np.pi * done / 55)) for done in range(5, 56, 5)]
+    assert [share for share, _ in moves] == pytest.approx(wanted, abs=1e-12)
+    assert {random for _, random in moves} == {0.25}
+
+
 @every_way
 def test_the_file_of_a_transformer_tells_what_it_cost(arm: Arm, tmp_path: Path) -> None:
     training = Training(arm, TINY_ROWS, seed=0)
@@ -225,9 +253,10 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "it.npz"
     with pytest.raises(TransformerError, match="cannot read the checkpoint"):
         read_gpt(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(TransformerError, match="cannot read the checkpoint"):
-        read_gpt(path)
+    for content in (b"", b"nothing"):
+        path.write_bytes(content)
+        with pytest.raises(TransformerError, match="cannot read the checkpoint"):
+            read_gpt(path)
     checkpoint = GptCheckpoint.of(Training(WAYS["rigl"], TINY_ROWS, seed=0))
     for weight in checkpoint.weights.values():
         weight += 1

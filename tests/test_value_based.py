@@ -325,6 +325,26 @@ def test_seeds_decide_everything(kind: str) -> None:
         assert all(map(torch.equal, one.parameters, two.parameters))
 
 
+@pytest.mark.parametrize("kernels", ["dense", "sparse"])
+def test_fewer_and_fewer_links_move_by_gradients_of_those_that_do_not_exist(kernels: str) -> None:
+    settings = replace(SETTINGS, updates=12, interval=3, growth="gradient", kernels=kernels)
+    learner, rng, shares = made("qmix", settings), np.random.default_rng(1), []
+    evolve = learner.topology.evolve
+
+    def spy(share, gradients, moments):  # type: ignore[no-untyped-def]
+        masks = learner.topology.masks
+        dead = [each[mask == 0] for each, mask in zip(gradients, masks, strict=True)]
+        assert all(each.any() for each in dead if len(each))
+        shares.append(share)
+        evolve(share, gradients, moments)
+
+    learner.topology.evolve = spy  # type: ignore[method-assign]
+    for _ in range(12):
+        learner.update(drawn(rng), LENGTH)
+    wanted = [settings.share * (1 + np.cos(np.pi * done / 4)) / 2 for done in (1, 2, 3, 4)]
+    assert shares == pytest.approx(wanted, abs=1e-12)
+
+
 @pytest.mark.parametrize("growth", ["none", "random", "gradient"])
 def test_links_move_as_settings_say_and_targets_follow_at_copies(growth: str) -> None:
     settings = replace(SETTINGS, interval=3, copy=4, growth=growth)

@@ -1,5 +1,8 @@
 """Types of arrays that mappers share; docstrings give their shapes."""
 
+import zipfile
+import zlib
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,3 +10,9 @@ Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 Integers = NDArray[np.int64]
+
+UNREADABLE = (
+    *(OSError, LookupError, TypeError, ValueError, EOFError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What reading a damaged file of ``numpy.savez`` raises."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.transformer.model import Gpt, GptShape, TransformerError
 from mappers.learners.transformer.schedule import Arm, Schedule
 from mappers.learners.transformer.training import Training
-from mappers.parts.arrays import Booleans, Floats32, Integers
+from mappers.parts.arrays import UNREADABLE, Booleans, Floats32, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +61,12 @@ class GptCheckpoint:
             interval += self.arm.evolves(step)
         return meter.total
 
-    def save(self, path: Path | str) -> None:
+    def save(self, file: Path | str | BinaryIO) -> None:
         """Write it to a file, in the format of ``numpy.savez``."""
         arrays: dict[str, Any] = {f"weight/{name}": array for name, array in self.weights.items()}
         arrays |= {f"mask/{name}": array for name, array in self.masks.items()}
         arrays |= {"history": self.history, "arm": json.dumps(asdict(self.arm))}
-        np.savez_compressed(path, **arrays)
+        np.savez_compressed(file, **arrays)
 
 
 def read_gpt(path: Path | str) -> GptCheckpoint:
@@ -89,12 +88,17 @@ def read_gpt(path: Path | str) -> GptCheckpoint:
                 for kind in ("weight/", "mask/")
             }
             history = file["history"]
-    except (OSError, LookupError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            arm = Arm(**fields, shape=shape, schedule=schedule)
+            weights, masks = arrays["weight/"], arrays["mask/"]
+            matrices = [
+                (name, weights[name], mask, links)
+                for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True)
+            ]
+    except UNREADABLE as error:
         raise TransformerError(f"cannot read the checkpoint {path}: {error}") from None
-    weights, masks = arrays["weight/"], arrays["mask/"]
-    for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True):
-        if weights[name][~mask].any() or mask.sum() != links:
+    for name, matrix, mask, links in matrices:
+        if matrix.shape != mask.shape or matrix[~mask].any() or mask.sum() != links:
             raise TransformerError(
                 f"the checkpoint {path} is damaged: {name} has weights that its mask does not have"
             )
-    return GptCheckpoint(Arm(**fields, shape=shape, schedule=schedule), weights, masks, history)
+    return GptCheckpoint(arm, weights, masks, history)

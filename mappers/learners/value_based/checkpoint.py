@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -19,7 +18,7 @@ from mappers.learners.off_policy.networks import Networks
 from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.learner import ValueLearner
 from mappers.learners.value_based.settings import Settings
-from mappers.parts.arrays import Booleans, Floats32
+from mappers.parts.arrays import UNREADABLE, Booleans, Floats32
 
 
 class AgentsError(MaestroEnvError, ValueError):
@@ -64,11 +63,11 @@ class AgentsCheckpoint:
         """Count the operations of the training again, by purpose, from the masks."""
         return self.course.operations([int(each.sum()) for mask in self.masks for each in mask])
 
-    def save(self, path: Path | str) -> None:
+    def save(self, file: Path | str | BinaryIO) -> None:
         """Write it to a file, in the format of ``numpy.savez``."""
         arrays: dict[str, Any] = {f"parameter/{i}": each for i, each in enumerate(self.parameters)}
         arrays |= {f"mask/{i}": each for i, each in enumerate(self.masks)}
-        np.savez_compressed(path, course=json.dumps(asdict(self.course)), **arrays)
+        np.savez_compressed(file, course=json.dumps(asdict(self.course)), **arrays)
 
 
 def read_agents(path: Path | str) -> AgentsCheckpoint:
@@ -86,7 +85,7 @@ def read_agents(path: Path | str) -> AgentsCheckpoint:
             layers = range(sum(name.startswith("mask/") for name in file.files))
             parameters = [file[f"parameter/{number}"] for number in range(2 * len(layers))]
             masks = [file[f"mask/{number}"] for number in layers]
-    except (OSError, LookupError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise AgentsError(f"cannot read the checkpoint {path}: {error}") from None
     for weights, mask in zip(parameters[::2], masks, strict=True):
         if weights.shape != mask.shape or weights[~mask].any():

@@ -49,15 +49,15 @@ class Way:
 
 
 _MAST = Way(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
-DENSE, TINY = "dense", "tiny"
+DENSE, TINY, MAST, MAST_SPARSITY = "dense", "tiny", "mast", "mast-sparsity"
 ARMS: Mapping[str, Way] = {
     DENSE: Way(sparse=False),
     TINY: Way(sparse=False),
     "static": Way(),
     "set": Way(growth="random"),
     "rigl": Way(growth="gradient"),
-    "mast": _MAST,
-    "mast-sparsity": replace(_MAST, sparse=False, growth="none"),
+    MAST: _MAST,
+    MAST_SPARSITY: replace(_MAST, sparse=False, growth="none"),
     "mast-rigl": replace(_MAST, growth="none"),
     "mast-mellowmax": replace(_MAST, worth="max"),
     "mast-lambda": replace(_MAST, trace=0.0),
@@ -123,7 +123,7 @@ def course_of(arm: str, kind: str, task: Task, size: AgentSize, tuning: Tuning) 
     course = Course(kind, task.widths, task.heads, settings, *rows)
     if arm != TINY:
         return course
-    return _narrowed(course, course_of("mast", kind, task, size, tuning))
+    return _narrowed(course, course_of(MAST, kind, task, size, tuning))
 
 
 def _narrowed(dense: Course, sparse: Course) -> Course:

@@ -23,7 +23,7 @@ from experiments.commands.sparse.agents.arms import (
 )
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
 from experiments.commands.sparse.curves import Curve
-from experiments.shell.files import check_digest, file_digest
+from experiments.shell.files import check_digest, file_digest, replacing
 from experiments.store.records import Case, Show, known_fields
 from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
 from mappers.learners.value_based.course import Course
@@ -112,7 +112,11 @@ class Training(Case[Trained, Setup]):
     def compute(self, show: Show) -> dict[str, Any]:
         setup, course = self.setup, self.setup.course()
         learner, curve, seconds = _train(setup, course, show)
-        AgentsCheckpoint.of(course, learner).save(self.checkpoint)
+        agents = AgentsCheckpoint.of(course, learner)
+        if not all(np.isfinite(each).all() for each in agents.parameters):
+            raise AgentsError("some weights are no numbers any more; lower the rate")
+        with replacing(self.checkpoint) as temporary, temporary.open("wb") as file:
+            agents.save(file)
         show(_TRAINED, "evaluation")
         # What is evaluated is what the file holds.
         last = evaluate(setup.task, read_agents(self.checkpoint).learner().greedy, RESETS)

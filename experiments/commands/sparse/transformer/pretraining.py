@@ -14,7 +14,7 @@ import numpy as np
 from experiments.commands.sparse.curves import Curve
 from experiments.commands.sparse.transformer.quality import COUNTS, Quality, quality
 from experiments.commands.sparse.transformer.shards import TRAINING, VALIDATION, Source, read_rows
-from experiments.shell.files import check_digest, file_digest
+from experiments.shell.files import check_digest, file_digest, replacing
 from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
@@ -129,7 +129,8 @@ class Pretraining(Case[Trained, Setup]):
         training, began = Training(way, rows, setup.seed, setup.rate), time.process_time()
         curve = _learn(training, show)
         seconds = time.process_time() - began
-        GptCheckpoint.of(training).save(self.checkpoint)
+        with replacing(self.checkpoint) as temporary, temporary.open("wb") as file:
+            GptCheckpoint.of(training).save(file)
         # What is measured is what the file holds.
         kept = read_gpt(self.checkpoint)
         model, held = kept.model(), read_rows(setup.source, self.directory, VALIDATION)
