@@ -119,7 +119,7 @@ def test_from_nothing_to_tables(
     file, other = (paths[arm].with_suffix(".npz") for arm in ("dense", "mast"))
     file.write_bytes(other.read_bytes())
     assert main([*flags, "--resume"]) == 2
-    assert f"{file} is another file; delete it" in capsys.readouterr().err
+    assert f"{file} beside it is another file; delete it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("task", TASKS)

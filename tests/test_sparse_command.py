@@ -77,7 +77,7 @@ def test_from_nothing_to_tables(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file.write_bytes(other.read_bytes())
     assert main([*TINY, "--arms=static,mst", f"--out={out}", "--resume"]) == 2
     told = capsys.readouterr().err
-    assert f"{file} is another file; delete it, and --resume runs it again" in told
+    assert f"{file} beside it is another file; delete it, and --resume runs it again" in told
 
 
 @pytest.mark.usefixtures("one_problem")

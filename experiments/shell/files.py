@@ -231,7 +231,7 @@ def check_digest(path: Path, digest: str) -> None:
         RecordError: it has others, or cannot be read.
     """
     if file_digest(path) != digest:
-        raise RecordError(f"{path} is another file")
+        raise RecordError(f"{path} beside it is another file")
 
 
 def safe_name(text: str) -> str:
