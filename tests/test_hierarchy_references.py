@@ -1,0 +1,150 @@
+"""The model `hierarchy` against numbers of FactorFlow, Timeloop and AccelForge.
+
+Layers, mappings and numbers are in tests/data; its README names the sources.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hierarchy_cases import evaluator_of
+from hierarchy_simulator import TENSORS
+
+from maestro_env.hierarchy.evaluation import HierarchyCost
+
+Case = dict[str, Any]
+Numbers = dict[tuple[str, ...], float]
+
+FOLDER = Path(__file__).parent / "data"
+DATA = json.loads((FOLDER / "hierarchy_references.json").read_text())
+TOOLS: dict[str, Case] = DATA["tools"]
+CASES: dict[str, Case] = {f"{each['tool']} {each['case']}": each for each in DATA["cases"]}
+TIMELOOP = [case for case in CASES.values() if case["tool"] == "Timeloop"]
+WINDOWS = {"halo": "innermost", "share": "tiles"}
+
+
+def cost_of(case: Case, switches: Case) -> HierarchyCost:
+    elements, mapping = [], []
+    for each in case["elements"]:
+        mapping.append([(loop[0], int(loop[1:])) for loop in each["loops"].split()])
+        if "memory" in each:
+            read_bw, write_bw = each.get("ports", (None, None))
+            keep = [letter for letter in TENSORS if letter in each]
+            each = {"memory": each["memory"], "keep": keep, "width": dict.fromkeys(TENSORS, 1)}
+            each |= {"read_bw": read_bw, "write_bw": write_bw}
+        elements.append(each)
+    layer = {"dims": case["dims"], "stride": case.get("stride", (1, 1)), "dilation": (1, 1)}
+    options = {**TOOLS[case["tool"]]["conventions"], **switches}
+    row = {"layer": layer, "accelerator": elements, "options": options}
+    cost, status = evaluator_of(row).evaluate(mapping)
+    assert cost is not None, status
+    return cost
+
+
+def counted(cost: HierarchyCost, memory: str, tensor: str) -> dict[str, float]:
+    """Return accesses of a tensor at a memory: for outer memories, inner ones, and in all."""
+    moved = [each for each in cost.traffic if each.tensor == tensor]
+    fills = sum(each.child_writes for each in moved if each.child == memory)
+    drains = sum(each.child_reads for each in moved if each.child == memory)
+    updates = sum(each.parent_writes for each in moved if each.parent == memory)
+    reads = drains + sum(each.parent_reads for each in moved if each.parent == memory)
+    writes = fills + updates
+    return {"reads": reads, "writes": writes, "fills": fills, "drains": drains, "updates": updates}
+
+
+def given(case: Case) -> Numbers:
+    """Return the counters of a tool by memory, tensor and name."""
+    columns = TOOLS[case["tool"]]["columns"]
+    return {
+        (each["memory"], letter, name): number
+        for each in case["elements"]
+        for letter in TENSORS
+        if each.get(letter)
+        for name, number in zip(columns[letter], each[letter], strict=True)
+    }
+
+
+def unequal(case: Case, switches: Case) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return the numbers that the model has otherwise, and those of the tool."""
+    cost = cost_of(case, switches)
+    pairs = {
+        key: (counted(cost, key[0], TENSORS[key[1]])[key[2]], want)
+        for key, want in given(case).items()
+    }
+    pairs[("cycles",)] = cost.latency_cycles, case["cycles"]
+    return {key: (got, want) for key, (got, want) in pairs.items() if got != want}
+
+
+# ---- All numbers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_counters_and_the_cycles_of_a_case_are_equal(name: str) -> None:
+    assert unequal(CASES[name], CASES[name].get("switches", {})) == {}
+
+
+def test_so_many_numbers_are_compared() -> None:
+    """FactorFlow has 8 counters a memory, 448; those of tensors that bypass it are 0 in any model.
+
+    The cycles are one number a case.
+    """
+    cases, counters, memories = Counter[str](), Counter[str](), 0
+    for case in CASES.values():
+        cases[case["tool"]] += 1
+        counters[case["tool"]] += len(given(case))
+        if case["tool"] == "FactorFlow":
+            memories += sum("memory" in each for each in case["elements"])
+    assert cases == {"FactorFlow": 11, "Timeloop": 20, "AccelForge": 5}
+    assert counters == {"FactorFlow": 226, "Timeloop": 435, "AccelForge": 30}
+    assert 8 * memories == 448
+
+
+# ---- Which switches they need, and why -----------------------------------------------------------
+
+
+def test_without_switches_25_numbers_differ_in_ten_cases() -> None:
+    """Each switch stands for something that the tool does.
+
+    - `psum`, FactorFlow: an option of the tool, outputs begin with a bias that is read.
+    - `halo`, Timeloop: words that two tiles share stay only while the tile moves as it did the step
+      before (`gResetOnStrideChange` in src/loop-analysis/nest-analysis.cpp of NVlabs/timeloop).
+    - `share`, Timeloop: windows of units that overlap are read for each; only equal tiles once.
+    - `latch`, Timeloop: the tutorial's architecture has a storage of no use (`dummy_storage`) above
+      its MACs, where an input stays as M advances.
+    """
+    different = {name: found for name, case in CASES.items() if (found := unequal(case, {}))}
+    assert {name: len(found) for name, found in different.items()} == {
+        "FactorFlow gemmini_timeloop": 4,
+        "FactorFlow gemmini_factorflow_1": 4,
+        "Timeloop eyeriss_like": 3,
+        "Timeloop simple_output_stationary": 2,
+        "Timeloop 04 cp": 2,
+        "Timeloop 04 kp": 2,
+        "Timeloop 06": 3,
+        "Timeloop ispass intmac": 3,
+        "Timeloop ispass fpmac": 1,
+        "Timeloop tutorial 2024": 1,
+    }
+    assert list(different) == [name for name, case in CASES.items() if "switches" in case]
+    for name, found in different.items():
+        if CASES[name]["tool"] == "Timeloop":
+            assert {key[1:] for key in found} <= {("I", "reads"), ("I", "fills")}
+
+
+def test_every_switch_of_a_case_is_needed() -> None:
+    for case in CASES.values():
+        switches = case.get("switches", {})
+        for name in switches:
+            fewer = {key: value for key, value in switches.items() if key != name}
+            assert unequal(case, fewer) != {}, (case["case"], name)
+
+
+def test_timeloop_has_the_same_two_conventions_in_all_cases_and_a_latch_in_one() -> None:
+    different = {case["case"]: found for case in TIMELOOP if (found := unequal(case, WINDOWS))}
+    assert different == {"tutorial 2024": {("buffer", "I", "reads"): (2**30, 2**27)}}
+    (tutorial,) = [case for case in TIMELOOP if case["case"] in different]
+    assert unequal(tutorial, {**WINDOWS, "latch": True}) == {}
