@@ -14,7 +14,9 @@ import pytest
 from hierarchy_cases import evaluator_of
 from hierarchy_simulator import TENSORS
 
-from maestro_env.hierarchy.evaluation import HierarchyCost
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator
+from maestro_env.hierarchy.shape import Shape
 
 Case = dict[str, Any]
 Numbers = dict[tuple[str, ...], float]
@@ -25,6 +27,8 @@ TOOLS: dict[str, Case] = DATA["tools"]
 CASES: dict[str, Case] = {f"{each['tool']} {each['case']}": each for each in DATA["cases"]}
 TIMELOOP = [case for case in CASES.values() if case["tool"] == "Timeloop"]
 WINDOWS = {"halo": "innermost", "share": "tiles"}
+
+PRODUCTS: list[Case] = json.loads((FOLDER / "accelforge_gemms.json").read_text())["rows"]
 
 
 def cost_of(case: Case, switches: Case) -> HierarchyCost:
@@ -148,3 +152,52 @@ def test_timeloop_has_the_same_two_conventions_in_all_cases_and_a_latch_in_one()
     assert different == {"tutorial 2024": {("buffer", "I", "reads"): (2**30, 2**27)}}
     (tutorial,) = [case for case in TIMELOOP if case["case"] in different]
     assert unequal(tutorial, {**WINDOWS, "latch": True}) == {}
+
+
+# ---- Matrix products that AccelForge evaluated ---------------------------------------------------
+
+
+def product_cost(row: Case) -> HierarchyCost:
+    """Return the cost of a mapping of `exact` with one or two levels, below a memory for all."""
+    levels = row["levels"]
+    # A cluster takes part of the PEs.
+    inner = [min(row["pes"], each["cluster"]) for each in levels[1:]]
+    units = [row["pes"] // inner[0], *inner] if inner else [row["pes"]]
+    elements: list[MemoryElement | FanoutElement] = [MemoryElement(name="offchip")]
+    mapping: list[list[tuple[str, int]]] = [[]]
+    for name, level, size in zip(("l2", "cluster"), levels, units, strict=False):
+        elements += [MemoryElement(name=name), FanoutElement(name=f"{name} units", size=size)]
+        parallel, tiles = level["parallel"], level["tiles"]
+        mapping.append([(d, tile * (size if d == parallel else 1)) for d, tile in tiles.items()])
+        mapping.append([(parallel, tiles[parallel])])
+    names = {"M": "P", "N": "K", "K": "C"}
+    shape = Shape({names[dim]: size for dim, size in row["extents"].items()}, names=names)
+    evaluator = HierarchyEvaluator(shape, Hierarchy([*elements, MemoryElement(name="l1")]))
+    cost, status = evaluator.evaluate([*mapping, []])
+    assert cost is not None, status
+    return cost
+
+
+def test_the_counters_of_260_products_are_those_of_accelforge() -> None:
+    """At one level all are equal, at two all but 34 of 1,440 between cluster and L1.
+
+    The files place L1 below all loops of the outer level, and AccelForge keeps words over no loop
+    above the place of a memory. The model keeps them where no loop of the inner level moves them.
+    """
+    compared, different = Counter[int](), Counter[str]()
+    for row in PRODUCTS:
+        cost, counts = product_cost(row), dict(row["counts"])
+        assert cost.compute_cycles == counts.pop("compute_cycles")
+        compared[len(row["levels"])] += len(counts)
+        for name, want in counts.items():
+            tensor, memory, action = name.split("_")
+            got = counted(cost, memory, tensor)[action]
+            if got != want:
+                assert len(row["levels"]) == 2
+                assert got < want, (row, name)
+                different[f"{tensor} {memory}"] += 1
+    assert compared == {1: 3600, 2: 1440}
+    moved = {"input": 7, "filter": 6, "output": 4}
+    assert different == {
+        f"{tensor} {at}": n for tensor, n in moved.items() for at in ("cluster", "l1")
+    }
