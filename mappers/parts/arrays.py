@@ -1,5 +1,6 @@
 """Types of arrays that mappers share; docstrings give their shapes."""
 
+import tokenize
 import zipfile
 import zlib
 
@@ -13,6 +14,6 @@ Integers = NDArray[np.int64]
 
 UNREADABLE = (
     *(OSError, LookupError, TypeError, ValueError, EOFError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 """What reading a damaged file of ``numpy.savez`` raises."""
