@@ -45,12 +45,24 @@ INSTEAD: Mapping[str, str] = {
 """What to write in place of keys that there are not."""
 
 
-def _size(text: str) -> int | None:
-    """Return bytes, None for another text or a part of a byte."""
+def sized_bytes(text: str) -> int | None:
+    """Return the bytes of a text with a unit; None for another text or a part of a byte."""
     if (match := _SIZE.fullmatch(text)) is None:
-        return plain_integer(text)
+        return None
     size = Fraction(match[1]) * 1024 ** " KMG".index(match[2] or " ")
     return int(size) if size.denominator == 1 else None
+
+
+def bytes_per_second(text: str) -> Fraction | None:
+    """Return the rate of a text with a unit, such as ``12.8GB/s``; None for another text."""
+    match = _RATE.fullmatch(text)
+    return Fraction(match[1]) * 10 ** {"M": 6, "G": 9, "T": 12}[match[2]] if match else None
+
+
+def _size(text: str) -> int | None:
+    """Return bytes, None for another text or a part of a byte."""
+    whole = plain_integer(text)
+    return sized_bytes(text) if whole is None else whole
 
 
 def _array(text: str) -> int | None:
@@ -104,10 +116,9 @@ def _words_per_cycle(what: str, text: str, values: Mapping[str, Any]) -> int:
     clock, word_bytes = values.get("clock_mhz"), values.get("word_bytes") or 1
     if (whole := plain_integer(text)) is not None:
         return whole
-    if match := _RATE.fullmatch(text):
+    if (second := bytes_per_second(text)) is not None:
         if not clock:
             raise HardwareError(f"{what}, which needs clock_mhz: add it, or give words per cycle")
-        second = Fraction(match[1]) * 10 ** {"M": 6, "G": 9, "T": 12}[match[2]]
         words = second / (Fraction(str(clock)) * 10**6 * word_bytes)
     elif plain_number(text) is not None:
         words = Fraction(text)

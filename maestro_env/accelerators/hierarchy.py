@@ -122,9 +122,11 @@ class MemoryElement:
         buffers = require_integer(
             f"{what}: buffers", self.buffers, HardwareError, most=_MOST_BUFFERS
         )
+        ways = ("read_bw", "write_bw")
+        bandwidths = (self.read_bw, self.write_bw) if self.bw is None else (self.bw, self.bw)
         ports = {
-            way: _rate(f"{what}: {way}", getattr(self, way) if self.bw is None else self.bw)
-            for way in ("read_bw", "write_bw")
+            way: _rate(f"{what}: {way if self.bw is None else 'bw'}", given)
+            for way, given in zip(ways, bandwidths, strict=True)
         }
         return {
             "name": self.name,
@@ -209,6 +211,8 @@ class Hierarchy:
         elements: the first is a memory that keeps all tensors, without limit of its capacity.
         mac: the units that compute.
         word_bits: of the words of all tensors, unless a memory says otherwise.
+        name: in tables and files, at most 200 characters.
+        clock_mhz: for reports; None where it is unknown.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -218,6 +222,8 @@ class Hierarchy:
     elements: Sequence[Element]
     mac: MacElement = field(default_factory=MacElement)
     word_bits: int = 8
+    name: str = ""
+    clock_mhz: float | None = None
 
     def __post_init__(self) -> None:
         elements = tuple_of("elements", self.elements, object, "memories and fan-outs")
@@ -229,8 +235,11 @@ class Hierarchy:
         object.__setattr__(self, "elements", elements)
         require_type("mac", self.mac, MacElement, "such as MacElement()")
         require_integer("word_bits", self.word_bits, HardwareError, most=_MAX_WIDTH)
-        self._check_names()
+        require_name("an accelerator's name", self.name, HardwareError, "such as gemmini")
+        if self.clock_mhz is not None:
+            require_number("clock_mhz", self.clock_mhz, HardwareError, MAX_INT, positive=True)
         self._check_chain()
+        self._check_names()
         self.native()
 
     @property

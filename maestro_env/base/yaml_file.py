@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from maestro_env.base.checks import MAX_INT, require_type
-from maestro_env.base.errors import MaestroEnvError, Refuse, quoted
+from maestro_env.base.errors import MaestroEnvError, Refuse, close_matches, quoted
 from maestro_env.base.reading import read_or_refuse
 
 _MAX_DEPTH = 30
@@ -96,7 +96,10 @@ class Part:
         """Raise an error that names the first key beside those allowed."""
         for key in self._block():
             if key not in allowed:
-                self.fail(f"{quoted(key)} is not supported here; allowed: {', '.join(allowed)}")
+                hint = close_matches(key, allowed)
+                self.fail(
+                    f"{quoted(key)} is not supported here; {hint}allowed: {', '.join(allowed)}"
+                )
 
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""

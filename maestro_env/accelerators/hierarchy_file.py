@@ -1,0 +1,191 @@
+"""Accelerators with any number of memories as YAML (docs/hierarchy.md).
+
+The keys are the fields of ``Hierarchy`` and of its elements. An element begins with its name, after
+``memory`` or ``fanout``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from typing import Any
+
+from maestro_env.accelerators.entries import bytes_per_second, sized_bytes
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    Element,
+    FanoutElement,
+    Hierarchy,
+    MacElement,
+    MemoryElement,
+)
+from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.yaml_file import Part, read_yaml
+
+_KINDS = {MemoryElement: "memory", FanoutElement: "fanout"}
+
+# --- In -----------------------------------------------------------------------------------------
+
+_Reader = Callable[[Part], Any]
+
+
+def read_hierarchy(text: str, source: str = "accelerator", name: str = "") -> Hierarchy:
+    """Read an accelerator of a YAML text; ``name`` is its name if the text has none.
+
+    Raises:
+        HardwareError: another text, or an accelerator that cannot exist; begins with ``source``.
+    """
+    return hierarchy_of(read_yaml(text, source, HardwareError), name)
+
+
+def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
+    """Read the accelerator of a YAML document, as ``read_hierarchy`` does."""
+    clock = _clock_mhz(root["clock_mhz"]) if "clock_mhz" in root else None
+    readers = _element_readers(clock)
+    values = _read(
+        root,
+        {
+            "name": Part.text,
+            "clock_mhz": _clock_mhz,
+            "word_bits": Part.integer,
+            "memories": lambda part: [_element(each, readers) for each in part.items()],
+            "mac": lambda part: MacElement(**_read(part, _MAC)),
+        },
+    )
+    if "memories" not in values:
+        root.fail("memories is missing; it is the list of memories and fan-outs")
+    elements = values.pop("memories")
+    try:
+        return Hierarchy(elements, **{"name": name, **values})
+    except HardwareError as error:
+        root.fail(str(error))
+
+
+def _read(part: Part, readers: Mapping[str, _Reader]) -> dict[str, Any]:
+    """Return the values of a block; each has a reader."""
+    part.only(*readers)
+    return {key: readers[key](each) for key, each in part.named().items()}
+
+
+def _element(part: Part, readers: Mapping[str, Mapping[str, _Reader]]) -> Element:
+    kind = next((kind for kind in readers if kind in part), None)
+    if kind is None:
+        part.fail("begins with neither memory: NAME nor fanout: NAME")
+    values = _read(part, {kind: Part.text, **readers[kind]})
+    values["name"] = values.pop(kind)
+    return MemoryElement(**values) if kind == "memory" else FanoutElement(**values)
+
+
+def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
+    def rate(part: Part) -> float:
+        return _bits_per_cycle(part, clock)
+
+    memory = {
+        "keeps": _tensors,
+        "pool": Part.text,
+        "capacity_bits": _by_tensor(_bits),
+        "width_bits": _by_tensor(Part.integer),
+        "buffers": Part.integer,
+        **dict.fromkeys(("read_bw", "write_bw", "bw"), rate),
+        **dict.fromkeys(("read_pj_per_bit", "write_pj_per_bit"), _number),
+        "forgets": _tensors,
+    }
+    fanout = {"size": Part.integer, "axis": Part.text, "apart": _tensors, "pj_per_bit": _number}
+    return {"memory": memory, "fanout": fanout}
+
+
+def _tensors(part: Part) -> tuple[str, ...]:
+    return tuple(part.texts())
+
+
+def _by_tensor(read: Callable[[Part], int]) -> _Reader:
+    """Return what reads one number for all tensors, or a block of them by tensor."""
+
+    def sizes(part: Part) -> int | dict[str, int]:
+        return (
+            read(part) if isinstance(part.value, str) else _read(part, dict.fromkeys(TENSORS, read))
+        )
+
+    return sizes
+
+
+def _bits(part: Part) -> int:
+    text = part.text().strip()
+    if (bits := plain_integer(text)) is not None:
+        return bits
+    if (size := sized_bytes(text)) is None:
+        part.fail(
+            f"is {quoted(text)}; allowed: a number of bits, or of B, KB, MB or GB (1 KB is 1 KiB, "
+            "1,024 B)"
+        )
+    return size * 8
+
+
+def _number(part: Part) -> float:
+    if (number := plain_number(part.text().strip())) is None:
+        part.fail(f"is {quoted(part.text())}; allowed: numbers from 0, in pJ")
+    return number
+
+
+def _clock_mhz(part: Part) -> float:
+    if not (number := plain_number(part.text().strip())):
+        part.fail(f"is {quoted(part.text())}; allowed: numbers above 0, in MHz and without a unit")
+    return number
+
+
+def _bits_per_cycle(part: Part, clock: float | None) -> float:
+    text = part.text().strip()
+    if (number := plain_number(text)) is not None:
+        return number
+    if (rate := bytes_per_second(text)) is None:
+        part.fail(f"is {quoted(text)}; allowed: bits a cycle, or such as 12.8GB/s with clock_mhz")
+    if clock is None:
+        part.fail(f"is {quoted(text)}, which needs clock_mhz: add it, or give bits a cycle")
+    return float(rate * 8 / (Fraction(str(clock)) * 10**6))
+
+
+_MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number}
+
+# --- Out ----------------------------------------------------------------------------------------
+
+
+def hierarchy_text(hierarchy: Hierarchy) -> str:
+    """Write an accelerator as YAML, which ``read_hierarchy`` reads back.
+
+    Raises:
+        HardwareError: it has a name or a number that no text can have.
+    """
+    import yaml
+
+    said = _said(hierarchy)
+    elements = [{_KINDS[type(each)]: str(each.name), **_said(each)} for each in hierarchy.elements]
+    mac = {"mac": _said(hierarchy.mac)} if _said(hierarchy.mac) else {}
+    document = {**said, "memories": elements, **mac}
+    text: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=96)
+    read_hierarchy(text, "an accelerator that cannot be written")
+    return text
+
+
+def _said(described: Hierarchy | Element | MacElement) -> dict[str, Any]:
+    """Return the fields that are not the default."""
+    values = {
+        field.name: (getattr(described, field.name), field.default) for field in fields(described)
+    }
+    return {
+        name: _plain(value)
+        for name, (value, default) in values.items()
+        if default is not MISSING and value != default
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a field as YAML has it."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(tensor): int(size) for tensor, size in value.items()}
+    if isinstance(value, Collection):
+        return [tensor for tensor in TENSORS if tensor in value]
+    return int(value) if value == int(value) else float(value)
