@@ -11,6 +11,8 @@ from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.entries import read_fields
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hierarchy_file import hierarchy_of
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
@@ -18,6 +20,10 @@ from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.base.yaml_file import Part, read_yaml_file
 
+BUILT = Path(__file__).with_name("built")
+"""The folder of chips with all their memories, one file each."""
+
+_YAML = (".yaml", ".yml")
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -57,7 +63,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     if "=" in text:
         return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
     path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
+    if path.suffix in _YAML:
         return _from_yaml(path)
     if path.suffix == ".m":
         readers = {
@@ -67,6 +73,27 @@ def find_hardware(text: str | Hardware) -> Hardware:
         found = read_entries(_m_entries(path), readers, HardwareError)
         return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
     raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+
+
+def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
+    """Return the accelerator with all its memories that a text names, or the accelerator itself.
+
+    Args:
+        text: a chip of ``BUILT``, or a ``.yaml`` file (docs/hierarchy.md).
+
+    Raises:
+        ArgumentTypeError: neither a text nor a ``Hierarchy``.
+        UnknownNameError: neither a chip nor a file.
+        HardwareError: a file that cannot be read, or that describes no accelerator.
+    """
+    if isinstance(text, Hierarchy):
+        return text
+    named = {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
+    require_type("accelerator", text, str, f"one of {', '.join(named)} or a file, or a Hierarchy")
+    path = named.get(text, Path(text))
+    if path.suffix not in _YAML:
+        raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
+    return hierarchy_of(read_yaml_file(path, HardwareError), path.stem)
 
 
 def _from_yaml(path: Path) -> Hardware:

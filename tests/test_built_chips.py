@@ -1,0 +1,105 @@
+"""Chips with all their memories: their figures, their page, and that they can be mapped to."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from maestro_env.accelerators.finding import BUILT, find_hierarchy
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy_file import read_hierarchy
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator
+from maestro_env.hierarchy.shape import Shape
+
+CHIPS = sorted(path.stem for path in BUILT.glob("*.yaml"))
+PAGE = (Path(__file__).parents[1] / "docs" / "hierarchy.md").read_text(encoding="utf-8")
+
+# Units along each fan-out.
+UNITS = {
+    "eyeriss": [12, 14],
+    "gemmini": [16, 16],
+    "nvdla": [32, 64],
+    "simba": [16, 8, 8],
+    "tpu_v1": [256, 256],
+}
+TOPS = {"eyeriss": 0.0672, "nvdla": 4.096, "tpu_v1": 91.75}
+
+
+def test_chips_have_the_published_arrays_and_peaks() -> None:
+    chips = {name: find_hierarchy(name) for name in CHIPS}
+    units = {
+        name: [each.size for each in chip.elements if isinstance(each, FanoutElement)]
+        for name, chip in chips.items()
+    }
+    assert units == UNITS
+    peaks = {
+        name: 2e-6 * math.prod(UNITS[name]) * chip.clock_mhz
+        for name, chip in chips.items()
+        if chip.clock_mhz
+    }
+    assert peaks == pytest.approx(TOPS, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "buffers", "size"),
+    [
+        ("eyeriss", ("glb", "glb_filters"), 108 * 2**10),
+        ("eyeriss", ("input_spad", "filter_spad", "sum_spad"), 2 * (12 + 224 + 24)),
+        ("tpu_v1", ("unified_buffer", "accumulators"), 28 * 2**20),
+        ("tpu_v1", ("weight_fifo",), 4 * 256**2),
+        ("nvdla", ("cbuf",), 16 * 32 * 2**10),
+        ("nvdla", ("accumulator",), 128 * 136),
+    ],
+)
+def test_buffers_have_the_published_sizes(name: str, buffers: tuple[str, ...], size: int) -> None:
+    chip = find_hierarchy(name)
+    bits = [each.capacity_bits for each in chip.elements if each.name in buffers]  # type: ignore[union-attr]
+    assert sum(bits) == 8 * size  # type: ignore[arg-type]
+
+
+def test_the_table_of_chips_is_that_of_their_files() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \|.*\| ([\d,]+|unknown) \|", PAGE, re.MULTILINE)
+    clocks = {name: find_hierarchy(name).clock_mhz for name in CHIPS}
+    assert [(name, macs, clock) for name, macs, clock in rows] == [
+        (name, f"{math.prod(UNITS[name]):,}", f"{clocks[name]:,.0f}" if clocks[name] else "unknown")
+        for name in ("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla")
+    ]
+
+
+def test_the_example_of_the_page_is_the_file() -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert read_hierarchy(example, name="gemmini") == find_hierarchy("gemmini")
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_all_units_of_a_chip_can_work(name: str) -> None:
+    chip = find_hierarchy(name)
+    # Filters along the first fan-out, channels along the others, every tile of one word.
+    dims = ["K", *"CR"[: len(UNITS[name]) - 1]]
+    shape = Shape({**dict(zip(dims, UNITS[name], strict=True)), "P": 4})
+    loops = iter([[(dim, 1)] for dim in dims])
+    mapping = [
+        next(loops) if isinstance(each, FanoutElement) else [("P", 1)] * (not index)
+        for index, each in enumerate(chip.elements)
+    ]
+    cost, status = HierarchyEvaluator(shape, chip).evaluate(mapping)
+    assert status == "ok"
+    assert cost is not None
+    assert cost.compute_cycles == 4
+
+
+def test_a_chip_is_found_by_name_and_a_file_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("memories: [{memory: DRAM}]")
+    assert find_hierarchy(str(path)) == Hierarchy([MemoryElement(name="DRAM")], name="mine")
+    assert find_hierarchy(find_hierarchy("eyeriss")) == find_hierarchy("eyeriss")
+    with pytest.raises(UnknownNameError, match=r"did you mean eyeriss\? allowed: FILE\.yaml"):
+        find_hierarchy("eyeris")
+    with pytest.raises(ArgumentTypeError, match="accelerator is 5; allowed: a str, one of eyeriss"):
+        find_hierarchy(5)  # type: ignore[arg-type]
+    with pytest.raises(HardwareError, match=r"none.yaml cannot be read: No such file"):
+        find_hierarchy(str(tmp_path / "none.yaml"))
