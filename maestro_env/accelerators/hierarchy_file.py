@@ -35,6 +35,7 @@ def read_hierarchy(text: str, source: str = "accelerator", name: str = "") -> Hi
     """Read an accelerator of a YAML text; ``name`` is its name if the text has none.
 
     Raises:
+        ArgumentTypeError: no text.
         HardwareError: another text, or an accelerator that cannot exist; begins with ``source``.
     """
     return hierarchy_of(read_yaml(text, source, HardwareError), name)
