@@ -30,7 +30,7 @@ from mappers.learners.value_based.checkpoint import (  # noqa: E402
     read_agents,
 )
 from mappers.learners.value_based.course import Course  # noqa: E402
-from mappers.learners.value_based.episodes import Episodes, play  # noqa: E402
+from mappers.learners.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
 from mappers.learners.value_based.learner import ValueLearner  # noqa: E402
 from mappers.learners.value_based.settings import Settings  # noqa: E402
 
@@ -220,12 +220,17 @@ def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
 ) -> None:
     chances: list[float] = []
     recents: list[tuple[int, int]] = []
+    sizes: list[int] = []
 
     def spy(task: Task, act: partial[Any], *others: Any) -> np.ndarray:
         chances.append(act.keywords["epsilon"])
         return play(task, act, *others)
 
     class Spied(Episodes):
+        def __init__(self, task: Task, remembered: int, rng: np.random.Generator) -> None:
+            sizes.append(remembered)
+            super().__init__(task, remembered, rng)
+
         def draw(self, batch: int, recent: int = 0) -> Any:
             recents.append((batch, recent))
             return super().draw(batch, recent)
@@ -237,6 +242,7 @@ def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
     # 20 rounds: from 1 to 0.05 in the first 6.
     assert chances == pytest.approx([1 - 0.95 * n / 6 for n in range(6)] + [0.05] * 14)
     assert recents == [(32, recent)] * 160
+    assert (sizes, NEWEST) == ([5000], 128)
 
 
 @pytest.mark.usefixtures("meeting")

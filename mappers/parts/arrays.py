@@ -1,4 +1,4 @@
-"""Types of arrays that mappers share; docstrings give their shapes."""
+"""Types of arrays that mappers share, whose shapes docstrings give, and errors of their files."""
 
 import tokenize
 import zipfile
