@@ -103,6 +103,11 @@ class MemoryElement:
     write_pj_per_bit: float = 0.0
     forgets: Collection[str] = ()
 
+    def widths(self, word_bits: int) -> list[int]:
+        """Return the bits of a word of each tensor; ``word_bits`` where the memory has none."""
+        given = _by_tensor(f"memory {self.name}: width_bits", self.width_bits, _MAX_WIDTH)
+        return [given.get(tensor, word_bits) for tensor in TENSORS]
+
     def native(self, word_bits: int, pool: int) -> dict[str, Any]:
         """Return the element, whose physical memory has an index, as the C++ core reads it."""
         what = f"memory {self.name}"
@@ -113,7 +118,6 @@ class MemoryElement:
             )
         if self.bw is not None and (self.read_bw, self.write_bw) != (None, None):
             raise HardwareError(f"{what} has bw and read_bw or write_bw; allowed: either")
-        widths = _by_tensor(f"{what}: width_bits", self.width_bits, _MAX_WIDTH)
         limits = _by_tensor(f"{what}: capacity_bits", self.capacity_bits, _MAX_BITS)
         shared = not isinstance(self.capacity_bits, Mapping)
         # Of each tensor, and of all together.
@@ -132,7 +136,7 @@ class MemoryElement:
             "name": self.name,
             "keeps": _flags(f"{what}: tensors it keeps", self.keeps),
             "forgets": _flags(f"{what}: tensors it forgets", self.forgets),
-            "width": [widths.get(tensor, word_bits) for tensor in TENSORS],
+            "width": self.widths(word_bits),
             "buffers": buffers,
             "pool": pool,
             "capacity": rooms,

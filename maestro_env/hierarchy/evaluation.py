@@ -15,6 +15,7 @@ from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
+from maestro_env.base.real_units import RealFigures
 from maestro_env.hierarchy.shape import DIMS, Shape
 from maestro_env.workloads.layer import Layer
 
@@ -183,6 +184,22 @@ class HierarchyEvaluator(Recomputed):
             status=status, macs=self.shape.macs, traffic=moved, needed_bits=needed, **found
         )
         return cost, status
+
+    def real(self, cost: HierarchyCost) -> RealFigures:
+        """Return a cost in real units, with the bandwidths of the physical memories."""
+        bits = dict.fromkeys(cost.needed_bits, 0.0)
+        memories = {each.name: each for each in self.hierarchy.elements}
+        for moved in cost.traffic:
+            for name, words in (
+                (moved.parent, moved.parent_reads + moved.parent_writes),
+                (moved.child, moved.child_reads + moved.child_writes),
+            ):
+                memory = memories.get(name)
+                if isinstance(memory, MemoryElement):
+                    width = memory.widths(self.hierarchy.word_bits)[TENSORS.index(moved.tensor)]
+                    bits[memory.pool or name] += words * width
+        clock = self.hierarchy.clock_mhz
+        return RealFigures.of(cost.latency_cycles, cost.energy_nj, cost.macs, clock, bits)
 
     def encode(self, mappings: Sequence[NestMapping]) -> NDArray[np.int32]:
         """Return mappings as int32[N, L, 3]: element, dimension (of ``DIMS``), tile of each loop.
