@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ from hypothesis import strategies as st
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
-    Element,
     FanoutElement,
     Hierarchy,
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import HardwareError
 
 TIMELOOP = """
@@ -145,6 +146,9 @@ READ_FROM_ACCELFORGE = Hierarchy(
 )
 
 
+OF_TIMELOOP = {"input": "Inputs", "filter": "Weights", "output": "Outputs"}
+
+
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Hierarchy]:
     path = tmp_path_factory.mktemp("files") / "chip.yaml"
@@ -178,92 +182,19 @@ def test_what_no_component_says_is_without_limit(read: Read) -> None:
     assert found == Hierarchy([MemoryElement(name="A")], name="chip")
 
 
-# ---- Written by the tests, read back ------------------------------------------------------------
-
-NAMES = {"timeloop": {"input": "Inputs", "filter": "Weights", "output": "Outputs"}}
-NAMES["accelforge"] = {"input": "input", "filter": "weight", "output": "output"}
-SETS = st.sets(st.sampled_from(TENSORS), min_size=1).map(
-    lambda some: tuple(tensor for tensor in TENSORS if tensor in some)
-)
-RATE = st.none() | st.integers(1, 99)
-MEMORY = st.builds(
-    MemoryElement,
-    name=st.just("M"),
-    keeps=SETS,
-    capacity_bits=st.none() | st.integers(1, 99).map(lambda words: words * 16),
-    read_bw=RATE.map(lambda rate: rate and rate * 16),
-    write_bw=RATE.map(lambda rate: rate and rate * 16),
-)
-FANOUT = st.builds(
-    FanoutElement, name=st.just("F"), size=st.integers(1, 9), axis=st.sampled_from("XY"), apart=SETS
-)
-
-
-def numbered(elements: list[Element]) -> list[Element]:
-    """Give the elements names of their own: those of fan-outs as the readers make them."""
-    named: list[Element] = []
-    for index, each in enumerate(elements):
-        axis = f"_{each.axis}" if isinstance(each, FanoutElement) else ""
-        named.append(type(each)(**{**vars(each), "name": f"{each.name}{index}{axis}"}))
-    return [MemoryElement(name="main"), *named]
-
-
-def timeloop(hierarchy: Hierarchy) -> str:
-    """Write an accelerator of 16-bit words as Timeloop does."""
-    names, lines = NAMES["timeloop"], ["architecture:", "  nodes:"]
-    for each in hierarchy.elements:
-        if isinstance(each, FanoutElement):
-            apart = ", ".join(names[tensor] for tensor in each.apart)
-            lines += [
-                f"  - !Container\n    name: {each.name[:-2]}",
-                f"    spatial: {{mesh{each.axis}: {each.size}}}",
-                f"    constraints: {{spatial: {{no_multicast_no_reduction: [{apart}]}}}}",
-            ]
-            continue
-        bypass = ", ".join(names[tensor] for tensor in TENSORS if tensor not in each.keeps)
-        said = {"depth": each.capacity_bits, "width": 16, "datawidth": 16}
-        said |= {"read_bandwidth": each.read_bw, "write_bandwidth": each.write_bw}
-        known = {
-            key: bits if "width" in key and "band" not in key else int(bits) // 16  # type: ignore[call-overload]
-            for key, bits in said.items()
-            if bits is not None
-        }
-        lines += [
-            f"  - !Component\n    name: {each.name}\n    class: SRAM",
-            f"    attributes: {str(known).replace(chr(39), '')}",
-            f"    constraints: {{dataspace: {{bypass: [{bypass}]}}}}",
-        ]
-    return "\n".join([*lines, "  - !Component {name: MAC, class: compute}"])
-
-
-def accelforge(hierarchy: Hierarchy) -> str:
-    """Write an accelerator of 8-bit words as AccelForge does."""
-    names, lines = NAMES["accelforge"], ["arch:", "  nodes:"]
-    for each in hierarchy.elements:
-        if isinstance(each, FanoutElement):
-            shared = " | ".join(names[t] for t in TENSORS if t not in each.apart) or "Nothing"
-            spatial = f"{{name: {each.axis}, fanout: {each.size}, may_reuse: {shared}}}"
-            lines.append(f"  - !Container {{name: {each.name[:-2]}, spatial: [{spatial}]}}")
-            continue
-        lines += [
-            f"  - !Memory\n    name: {each.name}\n    size: {each.capacity_bits or 'inf'}",
-            f"    tensors: {{keep: {' | '.join(names[tensor] for tensor in each.keeps)}}}",
-            "    total_latency: max(a.n_calls / a.throughput for a in actions)\n    actions:",
-            *(
-                f"    - {{name: {action}, throughput: {rate or 'inf'}}}"
-                for action, rate in (("read", each.read_bw), ("write", each.write_bw))
-            ),
-        ]
-    lines.append("  - !Compute {name: MAC, actions: [{name: compute, throughput: 1}]}")
-    return "\n".join(lines)
-
-
-@settings(max_examples=40)
-@given(st.lists(MEMORY | FANOUT, max_size=6).map(numbered))
-def test_any_accelerator_is_read_back_from_both_forms(read: Read, elements: list[Element]) -> None:
-    for write, bits in ((timeloop, 16), (accelforge, 8)):
-        hierarchy = Hierarchy(elements, word_bits=bits, name="chip")
-        assert read(write(hierarchy)) == hierarchy
+@pytest.mark.parametrize("size", range(4))
+def test_every_set_of_tensors_can_be_kept_and_shared(read: Read, size: int) -> None:
+    for some in map(set, combinations(TENSORS, size)):
+        kept = tuple(tensor for tensor in TENSORS if tensor in some)
+        apart = tuple(tensor for tensor in TENSORS if tensor not in some)
+        others = ", ".join(OF_TIMELOOP[tensor] for tensor in apart)
+        text = TIMELOOP.replace("keep: [Inputs, Outputs], bypass: [Weights]", f"bypass: [{others}]")
+        found = [read(text.replace("no_reuse: [Outputs]", f"no_reuse: [{others}]"))]
+        union = " | ".join(tensor.replace("filter", "weight") for tensor in kept) or "Nothing"
+        text = ACCELFORGE.replace("keep: input | output", f"keep: {union}")
+        found.append(read(text.replace("reuse: weight & ~glb", f"reuse: {union}")))
+        for _, glb, array, *_ in (each.elements for each in found):
+            assert (glb.keeps, array.apart) == (kept, apart)  # type: ignore[union-attr]
 
 
 # ---- Refusals -----------------------------------------------------------------------------------
@@ -275,7 +206,7 @@ REFUSED_OF_TIMELOOP = (
     ("n_banks: 4", "metadata_datawidth: 4", "sparse tensors are not modelled"),
     ("64, n_banks: 4", "65", "width: is 65; allowed: a multiple of 1 x 8 bits"),
     ("datawidth: 8, ", "", "datawidth is missing, of its attributes"),
-    ("bandwidth: 16", "bandwidth: fast", "read_bandwidth: is 'fast'; allowed: numbers above 0"),
+    ("bandwidth: 16", "bandwidth: fast", "read_bandwidth: is 'fast'; allowed: numbers from 0"),
     ("buffering: 2", "buffering: 1.5", "multiple_buffering: is '1.5'; allowed: integers"),
     ("bypass: [Weights]", "bypass: [W]", "'W' is no tensor; allowed: Inputs, Weights, Outputs"),
     ("bypass: [Weights]", "no_coalesce: []", "'no_coalesce' is not supported here; allowed: keep"),
@@ -295,10 +226,10 @@ REFUSED_OF_TIMELOOP = (
 REFUSED_OF_ACCELFORGE = (
     ("keep: input | output", "keep: input | T0", "keep: 'T0' is no tensor or memory; allowed: All"),
     ("keep: input | output", "back: output", "'back' is not supported here; allowed: keep"),
-    ("size: 8 * 1024 * 8", "size: 1024 ** 2", "size: is '1024 ** 2'; allowed: numbers up to"),
-    ("size: 8 * 1024 * 8", "size: 0.5", "size: is '0.5'; allowed: a whole number of bits"),
-    ("size: 8 * 1024 * 8", "size: 1" + " * 1" * 20, "or a product such as 1024 * 8"),
-    ("size: 8 * 1024 * 8", "size: 1e99 * 1e99", "allowed: numbers up to 1e+30"),
+    ("size: 8 * 1024 * 8", "size: 0.5", "size: is '0.5'; allowed: integers from 1 to"),
+    ("8 * 4e9", "1" + " * 1" * 20, "or a product such as 8 * 1.5e9"),
+    ("8 * 4e9", "1e99 * 1e99", "allowed: numbers from 0 to 1e+30"),
+    ("8 * 4e9", "0", "throughput: is '0'; allowed: numbers above 0"),
     ("max(a", "min(a", "total_latency: cannot be said; allowed: sum(a.n_calls"),
     ("{name: write, throughput: inf}", "", "actions: has 0 actions write; allowed: one"),
     ("energy: 4e-12, throughput: 2e9", "throughput: 1e9", "has one port, but bits a cycle of"),
@@ -341,7 +272,8 @@ def test_damaged_files_end_in_an_error_of_ours(read: Read, text: str, data: st.D
         piece = data.draw(st.sampled_from([*PIECES, second[0]]))
         text = text[: first.start()] + piece + text[first.end() :]
     with contextlib.suppress(HardwareError):
-        read(text)
+        found = read(text)
+        assert read_hierarchy(hierarchy_text(found)) == found
 
 
 def test_aliases_of_nodes_in_nodes_are_refused_at_once(tmp_path: Path) -> None:

@@ -7,12 +7,11 @@ long a cycle is: it does one in each.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
@@ -24,7 +23,6 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
 from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
-from maestro_env.base.checks import plain_number
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.yaml_file import Part, YamlBlock, read_yaml
 
@@ -33,9 +31,6 @@ TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatia
 
 # More MACs in a cycle than any PE has.
 _MOST_LANES = 4096
-# Of a product, and its value.
-_MOST_FACTORS, _MOST = 9, 10.0**30
-_UNLIMITED = ("inf", ".inf")
 _TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
 _SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
 _EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
@@ -56,6 +51,7 @@ _COMPONENT = (
     "total_latency",
 )
 _BITS = ("bits_per_value", "bits_per_action")
+_Number = TypeVar("_Number", int, Fraction)
 _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
 
 
@@ -102,7 +98,7 @@ def read_arch(part: Part) -> Chain:
     nodes = list(part["nodes"].items())
     for node in nodes:
         if node.tag == "Compute":
-            rate = _units(node).rate
+            rate = _action(node, "compute").rate
             if rate is None or rate > _MOST_LANES:
                 node.fail(
                     f"a throughput of {'inf' if rate is None else rate} is none of a "
@@ -121,7 +117,7 @@ def read_hierarchy(part: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no accelerator of ours can be.
     """
     nodes = list(part["nodes"].items())
-    rates = [_units(node).rate for node in nodes if node.tag == "Compute"]
+    rates = [_action(node, "compute").rate for node in nodes if node.tag == "Compute"]
     rate = rates[0] if rates else None
     clock = rate if rate is not None and rate > _MOST_LANES else None
     hertz = Fraction(1) if clock is None and rate is not None else clock
@@ -174,16 +170,15 @@ def _memory(
     kept.only("keep", "may_keep")
     named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
     read, write = _action(node, "read"), _action(node, "write")
-    is_limited = node["size"].text().strip() not in _UNLIMITED
     widths = {
-        tensor: _whole(each)
+        tensor: _plain(each).integer()
         for key, each in node.get("bits_per_value", YamlBlock()).named().items()
         for tensor in _listed(_set(each, sets, key))
     }
     return MemoryElement(
         name=node["name"].text(),
         keeps=_listed(frozenset().union(*named)) if named else TENSORS,
-        capacity_bits=_whole(node["size"]) if is_limited else None,
+        capacity_bits=_limit(node["size"], Part.integer),
         width_bits=widths or None,
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
@@ -209,7 +204,7 @@ def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) ->
 
 
 def _mac(node: Part) -> MacElement:
-    units = _units(node)
+    units = _action(node, "compute")
     rate = Fraction(1) if units.rate is None or units.rate > _MOST_LANES else units.rate
     if rate != int(rate):
         node.fail(f"does {float(rate):g} operations a cycle; allowed: whole numbers")
@@ -233,28 +228,24 @@ class _Action:
     shared: bool
 
 
-def _units(node: Part) -> _Action:
-    return _action(node, "compute")
-
-
 def _action(node: Part, name: str) -> _Action:
     shared, counted = _port(node)
-    bits = _whole(node["bits_per_action"]) if "bits_per_action" in node else 1
+    bits = node.get("bits_per_action", "1")
     if "actions" not in node:
-        return _Action(counted, Fraction(0), bits, shared)
+        return _Action(counted, Fraction(0), bits.integer(), shared)
     found = [each for each in node["actions"].items() if each["name"].text() == name]
     if len(found) != 1:
         node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
     (each,) = found
     each.only("name", "energy", "throughput", "bits_per_action")
-    rate = _rate(each["throughput"]) if "throughput" in each else None
-    joules = (_amount(each["energy"]) or 0) if "energy" in each else 0
-    bits = _whole(each["bits_per_action"]) if "bits_per_action" in each else bits
-    return _Action(rate if counted is None else counted, Fraction(joules * 10**12), bits, shared)
+    rate = _limit(each.get("throughput", "inf"), Part.positive)
+    picojoules = each.get("energy", "0").number() * 10**12
+    own = each.get("bits_per_action", bits.value)
+    return _Action(rate if counted is None else counted, picojoules, own.integer(), shared)
 
 
-def _rate(part: Part) -> Fraction | None:
-    return None if part.text().strip() in _UNLIMITED else _positive(part)
+def _limit(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
+    return None if part.text().strip() in ("inf", ".inf") else read(_plain(part))
 
 
 def _port(node: Part) -> tuple[bool, Fraction | None]:
@@ -267,39 +258,12 @@ def _port(node: Part) -> tuple[bool, Fraction | None]:
     if not (match := _COUNTED.fullmatch(text)):
         latency.fail(f"cannot be said; allowed: {_TOGETHER}, or max, or {_EXAMPLE}")
     rates = replace(latency, value=match[2].strip("/").replace("/", "*"))
-    return match[1] == "sum", _positive(rates)
+    return match[1] == "sum", rates.positive()
 
 
-def _whole(part: Part) -> int:
-    number = _positive(part)
-    if number.denominator != 1:
-        part.fail(f"is {quoted(part.text())}; allowed: a whole number of bits")
-    return int(number)
-
-
-def _positive(part: Part) -> Fraction:
-    number = _amount(part)
-    if not number:
-        part.fail(f"is {quoted(part.text())}; allowed: numbers above 0")
-    return number
-
-
-def _amount(part: Part) -> Fraction | None:
-    """Return a product of numbers and of words of tensors; None for ``inf``."""
-    text = _IF.sub("", part.text().strip())
-    if text in _UNLIMITED:
-        return None
-    factors = [
-        str(WORD_BITS) if _WORD.fullmatch(each.strip()) else each.strip()
-        for each in text.split("*", _MOST_FACTORS)
-    ]
-    numbers = [Fraction(each) for each in factors if plain_number(each) is not None]
-    if len(numbers) < len(factors) or math.prod(numbers) > _MOST:
-        part.fail(
-            f"is {quoted(text)}; allowed: numbers up to {_MOST:g}, inf, or a product such as "
-            "1024 * 8 or 2 * output.bits_per_value"
-        )
-    return math.prod(numbers, start=Fraction(1))
+def _plain(part: Part) -> Part:
+    """Return a number of a file, where the words of all tensors have one width."""
+    return replace(part, value=_WORD.sub(str(WORD_BITS), _IF.sub("", part.text())))
 
 
 def _set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 from maestro_env.accelerators.hardware import Hardware
@@ -18,7 +17,6 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
 from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
-from maestro_env.base.checks import plain_number
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.yaml_file import Part, YamlBlock, read_yaml
 
@@ -126,7 +124,7 @@ def read_hierarchy(part: Part, name: str = "") -> Hierarchy:
     nodes = list(_nodes(leaves))
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
     seconds = [each.given[_CYCLE] for each in leaves if _CYCLE in each.given]
-    clock = float(1 / (_positive(seconds[-1]) * 10**6)) if seconds else None
+    clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
     word_bits = widths[0] if widths and isinstance(widths[0], int) else WORD_BITS
     return hierarchy_of_nodes(part, nodes, name, word_bits, clock)
 
@@ -230,7 +228,7 @@ def _memory(leaf: _Leaf, constraints: Part) -> MemoryElement:
         part.fail("datawidth is missing, of its attributes")
     width = given["datawidth"].integer()
     rates = {
-        field: float(width * _positive(given[key]))
+        field: float(width * given[key].positive())
         for key, (_, field) in _RATES.items()
         if key in given
     }
@@ -284,10 +282,3 @@ def _tensors(part: Part) -> tuple[str, ...]:
         if name not in _TENSORS:
             part.fail(f"{quoted(name)} is no tensor; allowed: {', '.join(_TENSORS)}")
     return tuple(_TENSORS[name] for name in names)
-
-
-def _positive(part: Part) -> Fraction:
-    text = part.text().strip()
-    if not plain_number(text):
-        part.fail(f"is {quoted(text)}; allowed: numbers above 0")
-    return Fraction(text)
