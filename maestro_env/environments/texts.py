@@ -11,7 +11,8 @@ from gymnasium.envs.registration import EnvSpec
 
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology, written
+from maestro_env.accelerators.technologies import TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology, written
 from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective
 from maestro_env.workloads.finding import layers_by_name
 from maestro_env.workloads.layer import Layer

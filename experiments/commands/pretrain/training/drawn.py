@@ -12,7 +12,8 @@ from random import Random
 from typing import TypeVar
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, Technology
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
