@@ -56,7 +56,7 @@ class Example:
 SIZE = "--samples=20 --seeds=2"
 GRID = "--num-pes=2,4 --l1-bytes=256 --l2-bytes=16384 --area=10"
 EXAMPLES = {
-    "codesign": Example(f"net.csv {GRID} --mapper=random --samples=20"),
+    "codesign": Example(f"net.csv {GRID} --technology=maestro --mapper=random --samples=20"),
     "compare": Example(f"--layers={GEMM} --objectives=latency --mappers=random {SIZE}"),
     "dataset": Example(
         f"--layers={GEMM},resnet18_l2 --samples=20",

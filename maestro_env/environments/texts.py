@@ -62,12 +62,13 @@ def _hardware(hardware: Hardware) -> str:
     name = given.pop("name")
     changed = {key: value for key, value in given.items() if value != default[key]}
     if "technology" in changed:
-        changed["technology"] = _technology(hardware.technology)
+        changed["technology"] = text_of_technology(hardware.technology)
     written = _pairs(changed)
     return written if name == written else f"{written},name={name}"
 
 
-def _technology(technology: Technology) -> str:
+def text_of_technology(technology: Technology) -> str:
+    """Return the name of a technology, or its fields; ``find_technology`` reads both."""
     name = technology.name
     return name if TECHNOLOGIES.get(name) == technology else written(technology)
 
