@@ -445,6 +445,10 @@ def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path
     assert {name: after[name] for name in tables} == {name: before[name] for name in tables}
 
 
+def test_the_audit_scores_a_front_of_another_technology(new: Path) -> None:
+    assert audit([str(new)]) == 0
+
+
 def test_the_audit_scores_the_front_again(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit([str(done)]) == 0
     shown = capsys.readouterr().out

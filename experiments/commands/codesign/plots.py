@@ -66,9 +66,8 @@ def draw_front(
     norm = _colours(front)
     for axes, x, y in ((left, "latency", "energy"), (right, "area", "edp")):
         _draw(axes, x, y, front, others, norm)
-    for number, each in enumerate(told):
-        # By turns above and below, as neighbours are often alike.
-        _label(right, each, 5 if number % 2 == 0 else -10)
+    for each in told:
+        _label(right, each)
     left.set_xscale("log")
     bar = figure.colorbar(right.collections[1], ax=[left, right], label="L2 (kB)", pad=0.01)
     sizes = sorted({each.hardware.l2_bytes for each in front})
@@ -114,17 +113,17 @@ def _draw(
     tidy(axes)
 
 
-def _label(axes: Axes, design: Design, above: float) -> None:
-    """Write PEs, L1 and L2 of a design beside it, some points above or below."""
+def _label(axes: Axes, design: Design) -> None:
+    """Write PEs, L1 and L2 of a design beside it."""
     place = design.area_um2 / UM2_A_MM2, design.edp
     hardware = design.hardware
     text = f"{hardware.num_pes} / {hardware.l1_bytes} / {_kilo(hardware.l2_bytes)}"
     axes.annotate(
         text,
         place,
-        xytext=(6, above),
+        xytext=(5, 5),
         textcoords="offset points",
-        fontsize=6.5,
+        fontsize=6,
         color=GREY,
         zorder=5,
     )
