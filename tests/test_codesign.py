@@ -287,9 +287,10 @@ def test_a_dozen_stands_for_a_front(front: list[dict[str, float]]) -> None:
         assert all(way > error - 1e-9 for way in ways)
 
 
-def test_a_technology_follows_from_the_size_of_words(tmp_path: Path) -> None:
+def test_a_technology_follows_from_the_hardware() -> None:
     wide = BASE.replace("name=small", "word_bytes=2,name=wide")
-    for text, expected in ((BASE, "cmos40"), (wide, "cmos40-16bit")):
+    hbm = BASE.replace("name=small", "l1_bytes=64,l2_bytes=999,technology=cmos40-hbm2")
+    for text, expected in ((BASE, "cmos40"), (wide, "cmos40-16bit"), (hbm, "cmos40-hbm2")):
         config = Config("alexnet", hardware=text.partition("=")[2], area=1.0)
         assert make_grid(config).technology.name == expected
 

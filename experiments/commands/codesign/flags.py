@@ -36,8 +36,8 @@ class _Designs:
     technology: str | None = option(
         None,
         f"technology of all accelerators: {', '.join(WITH_AREAS)}; {DEFAULT.name} as GAMMA has "
-        "areas and no energy of main memory; or fields as in a file (default: the first for words "
-        "of --hardware)",
+        "areas and no energy of main memory; or fields as in a file (default: that of "
+        "--hardware if it has areas, else the first for its words)",
         value="name",
     )
     search: int | None = option(

@@ -108,11 +108,15 @@ def make_grid(config: Config) -> Grid:
 
 
 def _technology(config: Config, base: Hardware) -> Technology:
-    """Return the technology that flags ask for, or the first with areas for words of the base."""
+    """Return the technology that flags ask for; else that of the base, or the first for its words.
+
+    It has areas, or is the default.
+    """
     if (given := config.technology) is None:
-        fitting = (TECHNOLOGIES[name] for name in WITH_AREAS)
-        if found := next((each for each in fitting if each.word_bytes == base.word_bytes), None):
-            return found
+        fitting = (base.technology, *(TECHNOLOGIES[name] for name in WITH_AREAS))
+        for technology in fitting:
+            if technology.has_areas and technology.word_bytes in (None, base.word_bytes):
+                return technology
         raise UsageError(
             f"--hardware {config.hardware} has words of {base.word_bytes} B, for which no "
             "technology with areas is known; give --technology"
