@@ -139,6 +139,7 @@ def test_a_batch_has_the_figures_of_single_mappings() -> None:
         for _ in range(100)
     ]
     batch = evaluator.encode(mappings)
+    assert [evaluator.decode(row) for row in batch] == mappings
     figures, status = evaluator.evaluate_batch(batch)
     with ThreadPoolExecutor(2) as threads:
         for again, _ in threads.map(evaluator.evaluate_batch, [batch] * 20):

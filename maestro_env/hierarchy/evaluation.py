@@ -159,6 +159,16 @@ class HierarchyEvaluator(Recomputed):
             shape.native(), shape.stride, shape.dilation, elements, mac, options
         )
 
+    @cached_property
+    def prices(self) -> list[tuple[int, int, int, list[Any]]]:
+        """Of each boundary: tensor, parent, child, and what an access of each kind costs.
+
+        The elements are numbers, the MAC's one more than the last. Kinds are reads and writes of
+        the parent, those of the child, and words carried between them; each has its energy in pJ,
+        and its cycles at the two ports of every element.
+        """
+        return self._core.prices()
+
     def evaluate(self, mapping: NestMapping) -> tuple[HierarchyCost | None, str]:
         """Return the cost of a mapping, None if it has none, and its status (H7).
 
@@ -211,6 +221,14 @@ class HierarchyEvaluator(Recomputed):
         return np.array(
             [[*row, *[(-1, 0, 0)] * (width - len(row))] for row in rows], dtype=np.int32
         ).reshape(len(rows), width, 3)
+
+    def decode(self, row: NDArray[np.int32]) -> NestMapping:
+        """Return one mapping of a batch, int32[L, 3], as ``evaluate`` takes it."""
+        mapping: list[list[tuple[str, int]]] = [[] for _ in self.hierarchy.elements]
+        for element, dim, tile in row.tolist():
+            if element >= 0:
+                mapping[element].append((self.shape.name(dim), tile))
+        return mapping
 
     def evaluate_batch(
         self, mappings: NDArray[np.int32]

@@ -68,14 +68,19 @@ void Costs::pass(const Boundary& boundary, const Flow& flow, double share_of_par
   at(boundary.child, share_of_child, flow.child_reads, flow.child_writes);
 }
 
+std::array<double, 2> Costs::port_cycles(int element, Bits bits) const {
+  const Memory& of = memory(element);
+  const auto [out, in] = bits;
+  if (of.one_port) return {(out + in) / of.read_bw, 0};
+  return {out / of.read_bw, in / of.write_bw};
+}
+
 double Costs::busiest(const Ports& ports) const {
   double cycles = 0;
-  for (std::size_t e = 0; e < ports.size(); ++e) {
+  for (int e = 0; e < accelerator_.rest(); ++e) {
     if (!accelerator_.elements[e].is_memory) continue;
-    const Memory& of = accelerator_.elements[e].memory;
-    const auto [out, in] = ports[e];
-    cycles = std::max(cycles, of.one_port ? (out + in) / of.read_bw
-                                          : std::max(out / of.read_bw, in / of.write_bw));
+    const auto [out, in] = port_cycles(e, ports[e]);
+    cycles = std::max({cycles, out, in});
   }
   return cycles;
 }
@@ -137,6 +142,28 @@ bool Costs::fits(const Nest& nest, const Traffic& traffic) const {
     }
   }
   return true;
+}
+
+Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const {
+  std::vector<Flows> flows(boundaries_.size());
+  flows[boundary].all = flow;
+  flows[boundary].carried = carried;
+  Ports ports(accelerator_.elements.size());
+  pass(boundaries_[boundary], flow, 1, 1, ports);
+  Price price{energy_pj(flows, 0), {}};
+  for (int e = 0; e < accelerator_.rest(); ++e) {
+    price.port_cycles.push_back(port_cycles(e, ports[e]));
+  }
+  return price;
+}
+
+std::vector<Prices> Costs::prices() const {
+  std::vector<Prices> found;
+  for (std::size_t b = 0; b < boundaries_.size(); ++b) {
+    found.push_back({price(b, {1, 0, 0, 0}, 0), price(b, {0, 1, 0, 0}, 0),
+                     price(b, {0, 0, 1, 0}, 0), price(b, {0, 0, 0, 1}, 0), price(b, {}, 1)});
+  }
+  return found;
 }
 
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,

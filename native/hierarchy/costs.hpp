@@ -21,6 +21,16 @@ struct Flows {
   double carried = 0;             // words that children take in and send up
 };
 
+// What one access costs: energy, and cycles at the ports of each element, out and in; one port for
+// both ways is the first.
+struct Price {
+  double energy_pj = 0;
+  std::vector<std::array<double, 2>> port_cycles;
+};
+
+// Of an access of each kind, in the order of Flow, and of a word that is carried.
+using Prices = std::array<Price, 5>;
+
 struct Figures {
   double latency_cycles, compute_cycles;
   double first_cycles, last_cycles;  // exposed
@@ -40,6 +50,8 @@ class Costs {
   // Bits that tiles of a tensor, or of all (kTensors), take of the physical memory of an element.
   double needs(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
   bool fits(const Nest& nest, const Traffic& traffic) const;
+  // By boundary.
+  std::vector<Prices> prices() const;
   // `used` are the instances of each element; wanted where transfers are not exposed.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
                   double compute_cycles, double macs);
@@ -53,9 +65,11 @@ class Costs {
 
   void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
             double share_of_child, Ports& ports) const;
+  std::array<double, 2> port_cycles(int element, Bits bits) const;
   double busiest(const Ports& ports) const;
   double exposed(const std::vector<Flows>& flows, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;
+  Price price(std::size_t boundary, const Flow& flow, double carried) const;
 
   const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
   const Memory& pool(int element) const { return memory(memory(element).pool); }

@@ -22,6 +22,7 @@ class Model {
   const std::vector<Flows>& flows() const { return flows_; }
   // Bits that the tiles take of the physical memory of an element.
   double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
+  std::vector<Prices> prices() const { return costs_.prices(); }
 
  private:
   bool overflows() const;

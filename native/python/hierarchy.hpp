@@ -87,6 +87,23 @@ class Hierarchy {
     return py::make_tuple(rows, statuses);
   }
 
+  // Of each boundary: tensor, parent and child by number, the MAC's being that of the elements; and
+  // of an access of each kind: energy in pJ, and cycles at the two ports of each element.
+  py::list prices() const {
+    py::list found;
+    const std::vector<hierarchy::Prices> prices = model_.prices();
+    const int last = static_cast<int>(names_.size()) - 2;
+    for (std::size_t b = 0; b < prices.size(); ++b) {
+      const auto& [tensor, parent, child] = model_.boundaries()[b];
+      py::list kinds;
+      for (const hierarchy::Price& each : prices[b]) {
+        kinds.append(py::make_tuple(each.energy_pj, each.port_cycles));
+      }
+      found.append(py::make_tuple(static_cast<int>(tensor), parent, std::min(child, last), kinds));
+    }
+    return found;
+  }
+
  private:
   static bool has_results(hierarchy::Verdict verdict) {
     return verdict == hierarchy::Verdict::ok || verdict == hierarchy::Verdict::pool_overflow;
@@ -174,7 +191,8 @@ inline void bind_hierarchy(py::module_& module) {
            py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
            py::arg("mac"), py::arg("options"))
       .def("evaluate", &Hierarchy::evaluate, py::arg("loops"))
-      .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"));
+      .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"))
+      .def("prices", &Hierarchy::prices);
 }
 
 }  // namespace gym::python
