@@ -1,0 +1,334 @@
+"""Branch and bound for matrix products over all tiles of the outermost memory (H11)."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.base.checks import require_integer
+from maestro_env.base.errors import LayerError, UnknownNameError
+from maestro_env.hierarchy.evaluation import (
+    FIGURES,
+    STATUSES,
+    HierarchyEvaluator,
+    NestMapping,
+)
+from maestro_env.hierarchy.floors import OUTPUT, Floors, Values
+from maestro_env.hierarchy.inner_nest import LOOPS, InnerNest
+from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.workloads.layer import Layer
+
+Goal = Literal["latency_cycles", "energy_nj", "edp_cycles_nj"]
+"""What is to be least; the last is the product of the others."""
+
+ORDERS = np.array(list(itertools.permutations(range(len(LOOPS)))))
+"""Orders of the loops of the outermost memory, from outside, by number of dimension."""
+
+# A box of at most so many mappings is evaluated, a larger one is split.
+_LEAF = 256
+_AT_ONCE = 64
+# Relative, of sums of doubles.
+_ROUNDING = 1e-12
+
+Tiles = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best mapping of a matrix product that was found, and how good any can be.
+
+    Args:
+        mapping: loops of each element; None if no mapping fits.
+        value: of the goal, in its unit; infinite if no mapping fits.
+        bound: no mapping has a lower value, but for rounding.
+        boxes: sets of mappings whose bound was computed.
+        evaluated: mappings that were evaluated.
+    """
+
+    mapping: NestMapping | None
+    value: float
+    bound: float
+    boxes: int
+    evaluated: int
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the bound, as a share of the bound; 0 is a proof."""
+        return self.value / self.bound - 1 if self.bound < self.value else 0.0
+
+
+def find_optimum(
+    layer: Layer | Shape,
+    hierarchy: Hierarchy,
+    goal: Goal = "latency_cycles",
+    most_boxes: int = 10**6,
+) -> Optimum:
+    """Return the best mapping of a matrix product among those of H11.
+
+    Args:
+        layer: a matrix product, or its loops alone.
+        hierarchy: the accelerator.
+        goal: what is to be least.
+        most_boxes: sets of mappings after which the search ends without a proof.
+
+    Raises:
+        LayerError: another layer, or one too large to be counted.
+        HardwareError: an accelerator without a memory that cuts tiles for its fan-outs.
+        UnknownNameError: another goal.
+    """
+    search = _Search(HierarchyEvaluator(layer, hierarchy), goal)
+    return search.run(require_integer("most_boxes", most_boxes, ValueError))
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """Sets of mappings: n ranges of tiles, each with one order.
+
+    Args:
+        low: tiles, int64[n, 3], by dimension of ``LOOPS``.
+        high: largest tiles, int64[n, 3].
+        order: index of ``ORDERS``, int64[n].
+    """
+
+    low: Tiles
+    high: Tiles
+    order: Tiles
+
+    def chosen(self, flags: NDArray[np.bool_]) -> _Boxes:
+        return _Boxes(self.low[flags], self.high[flags], self.order[flags])
+
+    def sizes(self) -> Values:
+        """Return the number of mappings in each; a large one is a guess."""
+        counts: Values = np.prod((self.high - self.low + 1).astype(float), axis=1)
+        return counts
+
+    def halves(self) -> _Boxes:
+        """Return each in two, split where its ends are farthest apart, in the geometric middle."""
+        rows = np.arange(len(self.low))
+        dim = np.argmax(self.high / self.low, axis=1)
+        low, high = self.low[rows, dim], self.high[rows, dim]
+        middle = np.clip(np.sqrt(low * high).astype(np.int64), low, high - 1)
+        below, above = self.high.copy(), self.low.copy()
+        below[rows, dim], above[rows, dim] = middle, middle + 1
+        return _Boxes(
+            np.concatenate([self.low, above]),
+            np.concatenate([below, self.high]),
+            np.concatenate([self.order, self.order]),
+        )
+
+    def points(self) -> tuple[Tiles, Tiles]:
+        """Return all mappings: tiles and orders."""
+        tiles, orders = [], []
+        for low, high, order in zip(self.low, self.high, self.order, strict=True):
+            axes = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
+            tiles.append(np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(LOOPS)))
+            orders.append(np.full(len(tiles[-1]), order))
+        return np.concatenate(tiles), np.concatenate(orders)
+
+
+class _Search:
+    """The best mapping so far, and the boxes that may have a better one."""
+
+    def __init__(self, evaluator: HierarchyEvaluator, goal: Goal) -> None:
+        if goal not in get_args(Goal):
+            raise UnknownNameError("goal", goal, get_args(Goal))
+        self.evaluator, self.goal = evaluator, goal
+        self.floors = Floors(evaluator)
+        size = self.floors.size
+        if math.prod(size[dim] for dim in LOOPS) != self.floors.macs:
+            loops = ", ".join(dim for dim in DIMS if size[dim] > 1)
+            raise LayerError(f"a layer with the loops {loops}; allowed: {', '.join(LOOPS)}")
+        self.extents = np.array([size[dim] for dim in LOOPS])
+        self.nest = InnerNest(evaluator.hierarchy, self.extents)
+        self.best = math.inf
+        self.mapping: NestMapping | None = None
+        self.boxes = self.evaluated = 0
+
+    def run(self, most_boxes: int) -> Optimum:
+        self._try_grid()
+        ends = np.ones((len(ORDERS), len(LOOPS)), np.int64), np.tile(self.extents, (len(ORDERS), 1))
+        heap: list[tuple[float, int, _Boxes]] = []
+        self._push(heap, _Boxes(*ends, np.arange(len(ORDERS))))
+        while heap and self._may_improve(heap[0][0]) and self.boxes < most_boxes:
+            taken = [
+                heapq.heappop(heap)[2]
+                for _ in range(min(_AT_ONCE, len(heap)))
+                if self._may_improve(heap[0][0])
+            ]
+            boxes = _Boxes(
+                np.concatenate([each.low for each in taken]),
+                np.concatenate([each.high for each in taken]),
+                np.concatenate([each.order for each in taken]),
+            )
+            small = boxes.sizes() <= _LEAF
+            if small.any():
+                self._evaluate(*boxes.chosen(small).points())
+            if not small.all():
+                self._push(heap, boxes.chosen(~small).halves())
+        left = heap[0][0] if heap else math.inf
+        bound = self.best if not self._may_improve(left) else left
+        return Optimum(self.mapping, self.best, bound, self.boxes, self.evaluated)
+
+    def _may_improve(self, bound: float) -> bool:
+        return bound < self.best * (1 - _ROUNDING)
+
+    def _push(self, heap: list[tuple[float, int, _Boxes]], boxes: _Boxes) -> None:
+        fits = self._fits(boxes.low)
+        boxes = boxes.chosen(fits)
+        self._evaluate(boxes.low, boxes.order)
+        self._evaluate(boxes.high, boxes.order)
+        for bound, low, high, order in zip(
+            self._bounds(boxes).tolist(), boxes.low, boxes.high, boxes.order, strict=True
+        ):
+            self.boxes += 1
+            if self._may_improve(bound):
+                heapq.heappush(
+                    heap, (bound, self.boxes, _Boxes(low[None], high[None], order[None]))
+                )
+
+    # ---- Mappings -------------------------------------------------------------------------------
+
+    def _try_grid(self) -> None:
+        """Evaluate mappings far apart."""
+        axes = [np.unique(np.geomspace(1, extent, 10).astype(np.int64)) for extent in self.extents]
+        grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, len(LOOPS))
+        orders = np.repeat(np.arange(len(ORDERS)), len(grid))
+        self._evaluate(np.tile(grid, (len(ORDERS), 1)), orders)
+
+    def _evaluate(self, tiles: Tiles, orders: Tiles) -> None:
+        """Evaluate mappings by tiles, int64[n, 3], and orders, int64[n]; keep the best."""
+        if not len(tiles):
+            return
+        rows = self.nest.rows(tiles, ORDERS[orders])
+        figures, statuses = self.evaluator.evaluate_batch(rows)
+        self.evaluated += len(rows)
+        latency = figures[:, FIGURES.index("latency_cycles")]
+        energy = figures[:, FIGURES.index("energy_nj")]
+        values = np.where(statuses == STATUSES.index("ok"), self._value(latency, energy), np.inf)
+        least = int(np.argmin(values))
+        if values[least] < self.best:
+            self.best, self.mapping = float(values[least]), self.evaluator.decode(rows[least])
+
+    def _value(self, latency: Values, energy: Values) -> Values:
+        return {
+            "latency_cycles": latency,
+            "energy_nj": energy,
+            "edp_cycles_nj": latency * energy,
+        }[self.goal]
+
+    # ---- Bounds ---------------------------------------------------------------------------------
+
+    def _fits(self, tiles: Tiles) -> NDArray[np.bool_]:
+        """Say which tiles fit all memories; larger ones need no less."""
+        fits = np.ones(len(tiles), bool)
+        for room in self.floors.rooms:
+            for parts, bits in room.limits():
+                needs = sum(
+                    part.bits_per_word * _words(self.nest.box(part.element, tiles), part.tensor)
+                    for part in parts
+                )
+                fits &= needs <= bits
+        return fits
+
+    def _bounds(self, boxes: _Boxes) -> Values:
+        """Return what no mapping of each box costs less than (H11)."""
+        floors = self.floors
+        moved = floors.moved(self._residencies(boxes))
+        fresh, fresh_of_first = floors.fresh()
+        flows = floors.flows(*moved, fresh)
+        energy = floors.energy_nj(np.einsum("bk,bkn->n", floors.energy_prices, flows))
+        of_first = floors.flows(*floors.of_first(moved), fresh_of_first)
+        ports = np.einsum("pbk,bkn->pn", floors.port_prices, of_first)
+        latency = floors.latency_cycles(self._compute_cycles(boxes), ports, self._edges(boxes))
+        return self._value(latency, energy)
+
+    def _residencies(self, boxes: _Boxes) -> Values:
+        """Return how often words come to the children at least, float64[B, n]."""
+        feeder = self.nest.feeder
+        place = np.argsort(ORDERS[boxes.order], axis=1)
+        found = np.empty((len(self.floors.boundaries), len(boxes.low)))
+        for b, each in enumerate(self.floors.boundaries):
+            t, words = each.tensor, self.floors.words[each.tensor]
+            inside = (place > place[:, [t]]) & (boxes.high < self.extents)
+            found[b] = words * np.where(inside.any(axis=1), self._chunks(boxes)[:, t], 1)
+            if self.floors.is_mac(each) and not self.floors.latched(t):
+                found[b] = words * self._steps(boxes)[:, t]
+            elif each.child > feeder:
+                found[b] = np.maximum(found[b], self._below_feeder(boxes, t))
+        return found
+
+    def _below_feeder(self, boxes: _Boxes, tensor: int) -> Values:
+        """Return how often words come to children below the feeder at least, float64[n].
+
+        They do for every step of the dimension that the tensor lacks, or, where blocks of it follow
+        each other, for every chunk: if loops of the feeder inside it move in between.
+        """
+        block, last = self.nest.block(self.nest.feeder), self._last(boxes)
+        # Of each dimension, how much is in chunks of several blocks.
+        rest = np.where(boxes.low == boxes.high, np.minimum(last, block), block)
+        several = np.where(last > block, self.extents, self.extents - rest)
+        several = np.where(boxes.low > block, several, 0) / self.extents
+        inner = self.nest.inside_feeder(tensor)
+        counts = self._steps(boxes)
+        if not inner:
+            inner, counts = [d for d in range(len(LOOPS)) if d != tensor], self._chunks(boxes)
+        moves = 1 - np.prod(1 - several[:, inner], axis=1)
+        words = self.floors.words[tensor]
+        residencies: Values = words * (1 + moves * (counts[:, tensor] - 1))
+        return residencies
+
+    def _chunks(self, boxes: _Boxes) -> Tiles:
+        chunks: Tiles = -(-self.extents // boxes.high)
+        return chunks
+
+    def _steps(self, boxes: _Boxes) -> Tiles:
+        """Return the blocks of each dimension at least, one after the other."""
+        block = self.nest.block(self.nest.feeder)
+        full = self._chunks(boxes) - 1
+        steps = full * -(-boxes.low // block) - (-self._last(boxes) // block)
+        least: Tiles = np.maximum(steps, -(-self.extents // block))
+        return least
+
+    def _compute_cycles(self, boxes: _Boxes) -> Values:
+        cycles: Values = np.prod(self._steps(boxes).astype(float), axis=1)
+        return cycles
+
+    def _last(self, boxes: _Boxes) -> Tiles:
+        """Return the sizes of the last chunks at least."""
+        chunks = self._chunks(boxes)
+        known = chunks == -(-self.extents // boxes.low)
+        last: Tiles = np.where(known, self.extents - (chunks - 1) * boxes.high, 1)
+        return last
+
+    def _edges(self, boxes: _Boxes) -> tuple[Values, Values]:
+        """Return the least words of the first step, of outputs of the last: float64[B, n] each."""
+        shape = len(self.floors.boundaries), len(boxes.low)
+        parents, children = np.zeros(shape), np.zeros(shape)
+        feeder = self.nest.feeder
+        for b, each in enumerate(self.floors.boundaries):
+            if self.floors.is_mac(each):
+                continue
+            tile = boxes.low
+            if each.tensor == OUTPUT:
+                # Below the feeder, the last block may have any size.
+                tile = self._last(boxes) if each.child <= feeder else np.ones_like(tile)
+            outer = each.parent if each.child <= feeder else max(each.parent, feeder)
+            blocks = each.child > feeder
+            parents[b] = _words(
+                np.minimum(tile, self.nest.block(outer)) if blocks else tile, each.tensor
+            )
+            children[b] = _words(self.nest.box(each.child, tile), each.tensor)
+        return parents, children
+
+
+def _words(box: Tiles, tensor: int) -> Values:
+    """Return the words of a tensor, which lacks the dimension of its own number."""
+    words: Values = np.prod(np.delete(box, tensor, axis=1).astype(float), axis=1)
+    return words
