@@ -9,7 +9,7 @@ import numpy as np
 
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
-from maestro_env.hierarchy.floors import Floors, Room, Values, least_steps
+from maestro_env.hierarchy.floors import Floors, Limit, Values, least_steps
 from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
 
@@ -154,13 +154,13 @@ def _least_per_mac(floors: Floors, child: int, costs: list[float]) -> float:
         return 0.0
     extents = [math.prod(size[dim] for dim in dims) for dims in MISSING]
     return min(
-        _least_if_moves(extents, costs, child, floors.rooms, moving)
+        _least_if_moves(extents, costs, child, floors.limits, moving)
         for moving in range(len(TENSORS))
     )
 
 
 def _least_if_moves(
-    extents: list[int], costs: list[float], child: int, rooms: list[Room], moving: int
+    extents: list[int], costs: list[float], child: int, limits: list[Limit], moving: int
 ) -> float:
     """Return the same if dimensions that one tensor lacks move, whose tiles may then have size 1.
 
@@ -171,18 +171,15 @@ def _least_if_moves(
     # Missing dimensions of the first of the two have a size from `low` to `high`.
     low, high = edges.astype(float), np.append(edges[1:] - 1, extents[one]).astype(float)
     most = np.full(len(low), float(extents[two]))
-    for room in rooms:
-        for tiles, bits in room.limits():
-            width = [0.0] * len(TENSORS)
-            for tile in tiles:
-                if tile.element == child:
-                    width[tile.tensor] = tile.bits_per_word
-            per_size = width[one] + width[moving] * low
-            left = bits - width[two] * low
-            fits = np.divide(
-                left, per_size, out=np.where(left >= 0, np.inf, 0.0), where=per_size > 0
-            )
-            most = np.minimum(most, np.floor(fits))
+    for limit in limits:
+        width = [0.0] * len(TENSORS)
+        for tile in limit.tiles:
+            if tile.element == child:
+                width[tile.tensor] = tile.bits_per_word
+        per_size = width[one] + width[moving] * low
+        left = limit.bits - width[two] * low
+        fits = np.divide(left, per_size, out=np.where(left >= 0, np.inf, 0.0), where=per_size > 0)
+        most = np.minimum(most, np.floor(fits))
     costs_of = np.full(len(low), np.inf)
     possible = most >= 1
     costs_of[possible] = costs[one] / high[possible] + costs[two] / most[possible]

@@ -7,7 +7,7 @@ one for n cases: one layer, or many sets of mappings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,7 +48,7 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Tile:
-    """What a tensor takes of a physical memory at one of its parts."""
+    """What a tensor takes at an element."""
 
     element: int
     tensor: int
@@ -56,23 +56,11 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Room:
-    """A physical memory of limited capacity.
+class Limit:
+    """Tiles that have to fit into some bits of a physical memory together."""
 
-    Args:
-        tiles: that it holds.
-        bits: capacity of each tensor, and of all together; infinite without a limit.
-    """
-
-    tiles: tuple[Tile, ...]
-    bits: Sequence[float]
-
-    def limits(self) -> Iterator[tuple[list[Tile], float]]:
-        """Yield tiles that have to fit together, and the bits that there are."""
-        for tensor, bits in enumerate(self.bits):
-            if bits < math.inf:
-                chosen = [each for each in self.tiles if tensor in (each.tensor, len(TENSORS))]
-                yield chosen, bits
+    tiles: Sequence[Tile]
+    bits: float
 
 
 def tensor_words(shape: Shape) -> list[int]:
@@ -147,20 +135,21 @@ class Floors:
         return min(units, self.macs)
 
     @cached_property
-    def rooms(self) -> list[Room]:
-        """The physical memories below the first, which has room for all."""
-        rooms = []
-        for pool, memory in enumerate(self._elements):
-            tiles = tuple(
+    def limits(self) -> list[Limit]:
+        """Capacities below the first memory, which has room for all."""
+        found = []
+        for pool, memory in list(enumerate(self._elements))[1:]:
+            tiles = [
                 Tile(element, tensor, part["width"][tensor] * part["buffers"])
                 for element, part in enumerate(self._elements)
                 if part.get("pool") == pool
                 for tensor in range(len(TENSORS))
                 if part["keeps"][tensor]
-            )
-            if pool > 0 and tiles:
-                rooms.append(Room(tiles, memory["capacity"]))
-        return rooms
+            ]
+            for tensor, bits in enumerate(memory["capacity"] if tiles else ()):
+                together = [each for each in tiles if tensor in (each.tensor, len(TENSORS))]
+                found += [Limit(together, bits)] if bits < math.inf else []
+        return found
 
     def is_mac(self, boundary: Boundary) -> bool:
         """Say whether the words of a boundary go to the MAC."""
@@ -192,15 +181,13 @@ class Floors:
 
     def of_first(self, moved: tuple[Values, Values]) -> tuple[Values, Values]:
         """Return the least words of the first parent and the first child (H10.4)."""
-        sides = []
-        instances = (
-            [each.parents for each in self.boundaries],
-            [each.children for each in self.boundaries],
+        shared = self.moved(self.once())
+        parents = np.array([[each.parents] for each in self.boundaries])
+        children = np.array([[each.children] for each in self.boundaries])
+        return (
+            np.where(parents == 1, moved[0], shared[0] / parents),
+            np.where(children == 1, moved[1], shared[1] / children),
         )
-        for words, least, units in zip(moved, self.moved(self.once()), instances, strict=True):
-            count = np.array(units)[:, None]
-            sides.append(np.where(count == 1, words, least / count))
-        return sides[0], sides[1]
 
     def latched(self, tensor: int) -> bool:
         """Say whether MACs keep their words of a tensor for the next step."""
@@ -267,7 +254,7 @@ class Floors:
         total = np.zeros(ports.shape[1])
         elsewhere = np.zeros_like(ports)  # what children expose that a port does not serve
         if self.evaluator.conventions.exposed and len(ports):
-            flows = self.flows(*edges, edges[0].max(axis=1))
+            flows = self.flows(*edges, edges[0].max(axis=1, initial=0.0))
             for child in range(1, len(self._elements)):
                 own = [b for b, each in enumerate(self.boundaries) if each.child == child]
                 served = np.any(self.port_prices[:, own], axis=(1, 2), keepdims=True)[:, :, 0]

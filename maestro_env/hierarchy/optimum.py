@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,8 +100,16 @@ class _Boxes:
     high: Tiles
     order: Tiles
 
-    def chosen(self, flags: NDArray[np.bool_]) -> _Boxes:
-        return _Boxes(self.low[flags], self.high[flags], self.order[flags])
+    def __getitem__(self, index: NDArray[Any]) -> _Boxes:
+        return _Boxes(self.low[index], self.high[index], self.order[index])
+
+    def and_also(self, other: _Boxes) -> _Boxes:
+        """Return these boxes and others."""
+        return _Boxes(
+            np.concatenate([self.low, other.low]),
+            np.concatenate([self.high, other.high]),
+            np.concatenate([self.order, other.order]),
+        )
 
     def sizes(self) -> Values:
         """Return the number of mappings in each; a large one is a guess."""
@@ -117,11 +124,7 @@ class _Boxes:
         middle = np.clip(np.sqrt(low * high).astype(np.int64), low, high - 1)
         below, above = self.high.copy(), self.low.copy()
         below[rows, dim], above[rows, dim] = middle, middle + 1
-        return _Boxes(
-            np.concatenate([self.low, above]),
-            np.concatenate([below, self.high]),
-            np.concatenate([self.order, self.order]),
-        )
+        return _Boxes(self.low, below, self.order).and_also(_Boxes(above, self.high, self.order))
 
     def points(self) -> tuple[Tiles, Tiles]:
         """Return all mappings: tiles and orders."""
@@ -153,45 +156,34 @@ class _Search:
 
     def run(self, most_boxes: int) -> Optimum:
         self._try_grid()
-        ends = np.ones((len(ORDERS), len(LOOPS)), np.int64), np.tile(self.extents, (len(ORDERS), 1))
-        heap: list[tuple[float, int, _Boxes]] = []
-        self._push(heap, _Boxes(*ends, np.arange(len(ORDERS))))
-        while heap and self._may_improve(heap[0][0]) and self.boxes < most_boxes:
-            taken = [
-                heapq.heappop(heap)[2]
-                for _ in range(min(_AT_ONCE, len(heap)))
-                if self._may_improve(heap[0][0])
-            ]
-            boxes = _Boxes(
-                np.concatenate([each.low for each in taken]),
-                np.concatenate([each.high for each in taken]),
-                np.concatenate([each.order for each in taken]),
-            )
-            small = boxes.sizes() <= _LEAF
+        count = len(ORDERS)
+        low, high = np.ones((count, len(LOOPS)), np.int64), np.tile(self.extents, (count, 1))
+        left, bounds = self._promising(_Boxes(low, high, np.arange(count)))
+        while len(bounds) and self.boxes < most_boxes:
+            ranked = np.argsort(bounds, kind="stable")
+            taken, rest = left[ranked[:_AT_ONCE]], ranked[_AT_ONCE:]
+            small = taken.sizes() <= _LEAF
             if small.any():
-                self._evaluate(*boxes.chosen(small).points())
-            if not small.all():
-                self._push(heap, boxes.chosen(~small).halves())
-        left = heap[0][0] if heap else math.inf
-        bound = self.best if not self._may_improve(left) else left
+                self._evaluate(*taken[small].points())
+            halves, of_halves = self._promising(taken[~small].halves())
+            left, bounds = left[rest].and_also(halves), np.concatenate([bounds[rest], of_halves])
+            improving = self._may_improve(bounds)
+            left, bounds = left[improving], bounds[improving]
+        bound = min(self.best, bounds.min(initial=math.inf))
         return Optimum(self.mapping, self.best, bound, self.boxes, self.evaluated)
 
-    def _may_improve(self, bound: float) -> bool:
-        return bound < self.best * (1 - _ROUNDING)
+    def _may_improve(self, bounds: Values) -> NDArray[np.bool_]:
+        return bounds < self.best * (1 - _ROUNDING)
 
-    def _push(self, heap: list[tuple[float, int, _Boxes]], boxes: _Boxes) -> None:
-        fits = self._fits(boxes.low)
-        boxes = boxes.chosen(fits)
-        self._evaluate(boxes.low, boxes.order)
-        self._evaluate(boxes.high, boxes.order)
-        for bound, low, high, order in zip(
-            self._bounds(boxes).tolist(), boxes.low, boxes.high, boxes.order, strict=True
-        ):
-            self.boxes += 1
-            if self._may_improve(bound):
-                heapq.heappush(
-                    heap, (bound, self.boxes, _Boxes(low[None], high[None], order[None]))
-                )
+    def _promising(self, boxes: _Boxes) -> tuple[_Boxes, Values]:
+        """Return the boxes that may have a better mapping, and their bounds; try their corners."""
+        boxes = boxes[self._fits(boxes.low)]
+        self.boxes += len(boxes.low)
+        for corner in (boxes.low, boxes.high):
+            self._evaluate(corner, boxes.order)
+        bounds = self._bounds(boxes)
+        improving = self._may_improve(bounds)
+        return boxes[improving], bounds[improving]
 
     # ---- Mappings -------------------------------------------------------------------------------
 
@@ -228,13 +220,12 @@ class _Search:
     def _fits(self, tiles: Tiles) -> NDArray[np.bool_]:
         """Say which tiles fit all memories; larger ones need no less."""
         fits = np.ones(len(tiles), bool)
-        for room in self.floors.rooms:
-            for parts, bits in room.limits():
-                needs = sum(
-                    part.bits_per_word * _words(self.nest.box(part.element, tiles), part.tensor)
-                    for part in parts
-                )
-                fits &= needs <= bits
+        for limit in self.floors.limits:
+            needs = [
+                part.bits_per_word * _words(self.nest.box(part.element, tiles), part.tensor)
+                for part in limit.tiles
+            ]
+            fits &= sum(needs) <= limit.bits
         return fits
 
     def _bounds(self, boxes: _Boxes) -> Values:
