@@ -121,7 +121,7 @@ def test_the_first_of_each_memory_moves_its_share(seed: int) -> None:
     ]
     evaluator = replace(evaluator, hierarchy=replace(evaluator.hierarchy, elements=elements))
     floors = Floors(evaluator)
-    parents, children = floors.of_first(floors.moved(floors.once()))
+    parents, children = floors.of_first(floors.moved(floors.once(), floors.once()))
     latched = {**row, "latch": "IWO" if evaluator.conventions.latch else row["latch"]}
     for b, each in enumerate(boundaries(Nest(latched))):
         count = moved(Nest(latched), *each)

@@ -80,7 +80,7 @@ def lower_bound(
         LayerError: a transposed layer, or one too large to be counted.
     """
     floors = Floors(HierarchyEvaluator(layer, hierarchy, conventions))
-    moved = floors.moved(floors.once())
+    moved = floors.moved(floors.once(), floors.once())
     first = floors.of_first(moved)
     fresh, fresh_of_first = floors.fresh()
     count = len(floors.boundaries)

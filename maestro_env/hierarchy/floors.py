@@ -157,19 +157,19 @@ class Floors:
 
     # ---- Words ----------------------------------------------------------------------------------
 
-    def moved(self, residencies: Values) -> tuple[Values, Values]:
+    def moved(self, of_parents: Values, of_children: Values) -> tuple[Values, Values]:
         """Return the least words of parents and of children, each float64[B, n].
 
         Args:
-            residencies: float64[B, n], of words in the child, at least so many; what is known of an
-                outer holder counts for those inside it (H10.2).
+            of_parents: residencies of words below the parents, at least so many, float64[B, n];
+                what is known of an outer holder counts for those inside it (H10.2).
+            of_children: likewise in the children.
         """
-        parents = residencies.copy()
+        parents, children = of_parents.copy(), of_children.copy()
         for b, boundary in enumerate(self.boundaries):
             if b and self.boundaries[b - 1].tensor == boundary.tensor:
-                parents[b] = np.maximum(parents[b], parents[b - 1])
-        children = parents.copy()
-        for b, boundary in enumerate(self.boundaries):
+                parents[b] = np.maximum(parents[b], children[b - 1])
+            children[b] = np.maximum(parents[b], children[b])
             if self.is_mac(boundary) and not self.latched(boundary.tensor):
                 parents[b] = np.maximum(parents[b], self.macs / boundary.sharers)
                 children[b] = self.macs
@@ -181,7 +181,7 @@ class Floors:
 
     def of_first(self, moved: tuple[Values, Values]) -> tuple[Values, Values]:
         """Return the least words of the first parent and the first child (H10.4)."""
-        shared = self.moved(self.once())
+        shared = self.moved(self.once(), self.once())
         parents = np.array([[each.parents] for each in self.boundaries])
         children = np.array([[each.children] for each in self.boundaries])
         return (

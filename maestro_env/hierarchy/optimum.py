@@ -231,7 +231,7 @@ class _Search:
     def _bounds(self, boxes: _Boxes) -> Values:
         """Return what no mapping of each box costs less than (H11)."""
         floors = self.floors
-        moved = floors.moved(self._residencies(boxes))
+        moved = floors.moved(*self._residencies(boxes))
         fresh, fresh_of_first = floors.fresh()
         flows = floors.flows(*moved, fresh)
         energy = floors.energy_nj(np.einsum("bk,bkn->n", floors.energy_prices, flows))
@@ -240,55 +240,72 @@ class _Search:
         latency = floors.latency_cycles(self._compute_cycles(boxes), ports, self._edges(boxes))
         return self._value(latency, energy)
 
-    def _residencies(self, boxes: _Boxes) -> Values:
-        """Return how often words come to the children at least, float64[B, n]."""
+    def _residencies(self, boxes: _Boxes) -> tuple[Values, Values]:
+        """Return how often words come to parents' units and children at least, float64[B, n]."""
         feeder = self.nest.feeder
         place = np.argsort(ORDERS[boxes.order], axis=1)
-        found = np.empty((len(self.floors.boundaries), len(boxes.low)))
+        shape = len(self.floors.boundaries), len(boxes.low)
+        parents, children = np.empty(shape), np.empty(shape)
         for b, each in enumerate(self.floors.boundaries):
-            t, words = each.tensor, self.floors.words[each.tensor]
+            t = each.tensor
             inside = (place > place[:, [t]]) & (boxes.high < self.extents)
-            found[b] = words * np.where(inside.any(axis=1), self._chunks(boxes)[:, t], 1)
-            if self.floors.is_mac(each) and not self.floors.latched(t):
-                found[b] = words * self._steps(boxes)[:, t]
-            elif each.child > feeder:
-                found[b] = np.maximum(found[b], self._below_feeder(boxes, t))
-        return found
+            parents[b] = np.where(inside.any(axis=1), self._chunks(boxes)[:, t], 1)
+            children[b] = parents[b]
+            if each.child > feeder:
+                block = self.nest.block(max(each.parent, feeder))
+                if self.floors.is_mac(each) and not self.floors.latched(t):
+                    often: Values = self._blocks(boxes, block)[:, t].astype(float)
+                else:
+                    often = self._below_feeder(boxes, t, block)
+                    inner = self.nest.block(each.child - self.floors.is_mac(each))
+                    children[b] = np.maximum(parents[b], self._below_feeder(boxes, t, inner))
+                parents[b] = np.maximum(parents[b], often)
+            parents[b] *= self.floors.words[t]
+            children[b] *= self.floors.words[t]
+        return parents, children
 
-    def _below_feeder(self, boxes: _Boxes, tensor: int) -> Values:
-        """Return how often words come to children below the feeder at least, float64[n].
+    def _below_feeder(self, boxes: _Boxes, tensor: int, block: Tiles) -> Values:
+        """Return how often a word comes to units below the feeder at least, float64[n].
 
-        They do for every step of the dimension that the tensor lacks, or, where blocks of it follow
-        each other, for every chunk: if loops of the feeder inside it move in between.
+        Args:
+            boxes: of mappings.
+            tensor: of the word.
+            block: that each of the units gets, int64[3].
+
+        It comes to each unit once. It comes for every block of the dimension that it lacks, or,
+        where blocks of that follow each other, for every chunk: if loops of the feeder inside it
+        move in between.
         """
-        block, last = self.nest.block(self.nest.feeder), self._last(boxes)
-        # Of each dimension, how much is in chunks of several blocks.
-        rest = np.where(boxes.low == boxes.high, np.minimum(last, block), block)
-        several = np.where(last > block, self.extents, self.extents - rest)
-        several = np.where(boxes.low > block, several, 0) / self.extents
+        whole, last = self.nest.block(self.nest.feeder), self._last(boxes)
+        # Of each dimension, how much is in chunks of several of the feeder's blocks.
+        rest = np.where(boxes.low == boxes.high, np.minimum(last, whole), whole)
+        several = np.where(last > whole, self.extents, self.extents - rest)
+        several = np.where(boxes.low > whole, several, 0) / self.extents
+        once = -(-np.minimum(boxes.low, whole) // block)
         inner = self.nest.inside_feeder(tensor)
-        counts = self._steps(boxes)
-        if not inner:
-            inner, counts = [d for d in range(len(LOOPS)) if d != tensor], self._chunks(boxes)
+        if inner:
+            again: NDArray[Any] = self._blocks(boxes, block)
+        else:
+            inner = [dim for dim in range(len(LOOPS)) if dim != tensor]
+            again = (self._chunks(boxes) - 1) * once - (-np.minimum(last, whole) // block)
         moves = 1 - np.prod(1 - several[:, inner], axis=1)
-        words = self.floors.words[tensor]
-        residencies: Values = words * (1 + moves * (counts[:, tensor] - 1))
-        return residencies
+        often: Values = once[:, tensor] + moves * np.maximum(0, (again - once)[:, tensor])
+        return often
 
     def _chunks(self, boxes: _Boxes) -> Tiles:
         chunks: Tiles = -(-self.extents // boxes.high)
         return chunks
 
-    def _steps(self, boxes: _Boxes) -> Tiles:
-        """Return the blocks of each dimension at least, one after the other."""
-        block = self.nest.block(self.nest.feeder)
+    def _blocks(self, boxes: _Boxes, block: Tiles) -> Tiles:
+        """Return the blocks of some size in each dimension at least, int64[n, 3]."""
         full = self._chunks(boxes) - 1
-        steps = full * -(-boxes.low // block) - (-self._last(boxes) // block)
-        least: Tiles = np.maximum(steps, -(-self.extents // block))
+        blocks = full * -(-boxes.low // block) - (-self._last(boxes) // block)
+        least: Tiles = np.maximum(blocks, -(-self.extents // block))
         return least
 
     def _compute_cycles(self, boxes: _Boxes) -> Values:
-        cycles: Values = np.prod(self._steps(boxes).astype(float), axis=1)
+        steps = self._blocks(boxes, self.nest.block(self.nest.feeder))
+        cycles: Values = np.prod(steps.astype(float), axis=1)
         return cycles
 
     def _last(self, boxes: _Boxes) -> Tiles:
