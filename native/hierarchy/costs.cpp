@@ -16,6 +16,15 @@ Flow flow_of(TensorId tensor, double parents, double children, double fresh,
   return {older, parents, options.drains ? children : 0, back ? children * older / parents : 0};
 }
 
+// What passes the port of a parent may be more than the words (H6).
+void pass_parent(TensorId tensor, double words, double fresh, double lines, double fresh_lines,
+                 Flow& flow) {
+  const bool output = tensor == kOutput;
+  flow.parent_reads = output ? words - fresh : words;
+  flow.parent_writes = output ? words : 0;
+  flow.misses = output ? 2 * lines - fresh_lines : lines;
+}
+
 }  // namespace
 
 Costs::Costs(const Accelerator& accelerator, const Options& options,
@@ -28,7 +37,8 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
   for (const Element& each : accelerator.elements) {
     const Memory& memory = each.memory;
     timed_ =
-        timed_ || (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited));
+        timed_ || (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited ||
+                                      memory.cache.miss_cycles > 0 || memory.launch_cycles > 0));
   }
 }
 
@@ -47,11 +57,15 @@ void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) co
     found[b].first = flow(of.words, kFirstParent, kFirstChild, of.fresh_first);
     found[b].carried = static_cast<double>(of.words[kChildren]) +
                        (tensor == kOutput ? found[b].all.child_writes : 0);
-    const Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
+    pass_parent(tensor, of.words_passed.all, of.words_passed.fresh, of.lines_missed.all,
+                of.lines_missed.fresh, found[b].first);
+    Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
+    pass_parent(tensor, of.words_passed.edge, of.words_passed.edge, of.lines_missed.edge,
+                of.lines_missed.edge, edge);
     (tensor == kOutput ? found[b].drain : found[b].fetch) = edge;
     if (tensor == kOutput && options_.psum == PartialSums::bias) {
       const Flow begin = flow(of.begin, kFirstParent, kFirstChild, 0);
-      found[b].fetch = {begin.parent_reads, 0, 0, begin.child_writes};
+      found[b].fetch = {of.words_passed.begin, 0, 0, begin.child_writes, of.lines_missed.begin};
     }
   }
 }
@@ -64,15 +78,19 @@ void Costs::pass(const Boundary& boundary, const Flow& flow, double share_of_par
     ports[memory(element).pool].written += writes * width;
   };
   at(boundary.parent, share_of_parent, flow.parent_reads, flow.parent_writes);
+  if (flow.misses > 0) {
+    const int at_pool = memory(boundary.parent).pool;
+    ports[at_pool].waits += share_of_parent * flow.misses * memory(at_pool).cache.miss_cycles;
+  }
   if (boundary.child == accelerator_.mac()) return;
   at(boundary.child, share_of_child, flow.child_reads, flow.child_writes);
 }
 
-std::array<double, 2> Costs::port_cycles(int element, Bits bits) const {
+std::array<double, 2> Costs::port_cycles(int element, const Bits& bits) const {
   const Memory& of = memory(element);
-  const auto [out, in] = bits;
-  if (of.one_port) return {(out + in) / of.read_bw, 0};
-  return {out / of.read_bw, in / of.write_bw};
+  const auto [out, in, waits] = bits;
+  if (of.one_port) return {waits + (out + in) / of.read_bw, 0};
+  return {waits + out / of.read_bw, waits + in / of.write_bw};
 }
 
 double Costs::busiest(const Ports& ports) const {
@@ -167,7 +185,7 @@ std::vector<Prices> Costs::prices() const {
 }
 
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                       double compute_cycles, double macs) {
+                       std::span<const std::int64_t> steps, double compute_cycles, double macs) {
   Figures figures{};
   figures.compute_cycles = compute_cycles;
   figures.energy_pj = energy_pj(flows, macs);
@@ -185,6 +203,15 @@ Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int
     if (options_.exposed) {
       figures.first_cycles = exposed(flows, &Flows::fetch);
       figures.last_cycles = exposed(flows, &Flows::drain);
+    }
+    int outside = 0;
+    for (int e = 1; e < accelerator_.rest(); ++e) {
+      if (!accelerator_.elements[e].is_memory) continue;
+      if (memory(e).launch_cycles > 0) {
+        steady_[memory(outside).pool].waits +=
+            memory(e).launch_cycles * static_cast<double>(steps[e]);
+      }
+      outside = e;
     }
     figures.port_cycles = busiest(steady_);
   }

@@ -13,6 +13,7 @@ namespace gym::hierarchy {
 // Words that two holders read and write for each other. Fills of outputs may be fractions.
 struct Flow {
   double parent_reads = 0, parent_writes = 0, child_reads = 0, child_writes = 0;
+  double misses = 0;  // lines of the parent, both ways
 };
 
 // All flows of a boundary, and those of the first parent and child.
@@ -52,20 +53,22 @@ class Costs {
   bool fits(const Nest& nest, const Traffic& traffic) const;
   // By boundary.
   std::vector<Prices> prices() const;
-  // `used` are the instances of each element; wanted where transfers are not exposed.
+  // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
+  // those of each element that launches.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                  double compute_cycles, double macs);
+                  std::span<const std::int64_t> steps, double compute_cycles, double macs);
 
  private:
   // Through the ports of one physical memory.
   struct Bits {
     double read = 0, written = 0;
+    double waits = 0;  // cycles
   };
   using Ports = std::vector<Bits>;  // by element
 
   void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
             double share_of_child, Ports& ports) const;
-  std::array<double, 2> port_cycles(int element, Bits bits) const;
+  std::array<double, 2> port_cycles(int element, const Bits& bits) const;
   double busiest(const Ports& ports) const;
   double exposed(const std::vector<Flows>& flows, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;

@@ -35,7 +35,7 @@ class Model {
   Costs costs_;
   std::vector<Moved> moved_;
   std::vector<Flows> flows_;
-  std::vector<std::int64_t> used_;
+  std::vector<std::int64_t> used_, steps_;
 };
 
 }  // namespace gym::hierarchy

@@ -9,6 +9,7 @@ namespace gym::hierarchy {
 namespace {
 
 constexpr LoopSet kSliding = set_of(kLoopP, kLoopQ, kLoopR, kLoopS);
+constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
 
 // The dimensions that are axes of a tensor by themselves; the input's others are pairs.
 constexpr std::array<LoopSet, kTensors> kSingles = {kInputSingles, kFilterLoops, kOutputLoops};
@@ -50,12 +51,34 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
     const bool paired = slides(kInput, d) && (d == kLoopP || d == kLoopR ? rows : columns);
     if (real(d) || paired) dims_.push_back(d);
   }
+  listed_ = accelerator_.simd_lanes > 1;
+  for (const Element& each : accelerator_.elements) {
+    listed_ = listed_ || (each.is_memory && each.memory.paces());
+  }
+  for (const Boundary& each : boundaries_) {
+    pieces_.push_back(pieces_of(each));
+    listed_ = listed_ || pieces_.back().beat > 1 || pieces_.back().line > 0;
+  }
+}
+
+Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
+  const Memory& holder = accelerator_.elements[boundary.parent].memory;
+  const Memory& memory = accelerator_.elements[holder.pool].memory;
+  const std::int64_t width = holder.width[boundary.tensor];
+  std::int64_t words = 1;
+  for (const LoopId d : dims_) words *= is_single(boundary.tensor, d) ? shape_.extent[d] : 1;
+  for (const Axis& axis : axes_) {
+    if (boundary.tensor != kInput) continue;
+    words *= axis.sliding.words({shape_.extent[axis.output], shape_.extent[axis.window]});
+  }
+  const bool misses = static_cast<double>(words) * static_cast<double>(width) > memory.cache.bits;
+  const auto of = [&](std::int64_t bits) { return std::max<std::int64_t>(1, bits / width); };
+  return {of(memory.beat_bits), misses ? of(memory.cache.line_bits) : 0};
 }
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
-    const bool listed = has(kSliding, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
-    factors_[d].open(nest.chain(d), listed);
+    factors_[d].open(nest.chain(d), listed_ || has(kSliding, static_cast<LoopId>(d)));
   }
   for (Axis& axis : axes_) {
     axis.keys.clear();
@@ -75,6 +98,7 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
       }
     }
     if (boundary.tensor == kOutput) add_fresh(nest, boundary, timed, moved[b]);
+    if (timed) add_passed(nest, boundary, pieces_[b], moved[b]);
   }
 }
 
@@ -100,19 +124,58 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, co
 // Each word arrives for the first time once at each parent that adds up a part of it.
 void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved) {
   if (options_.psum == PartialSums::bias) return;
-  constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
-  const auto distinct = [&](Side side) {
-    Sum sum = sum_of(nest, boundary, side);
-    std::int64_t words = 1;
-    for (const LoopId d : dims_) {
-      if (has(kReduced, d)) continue;
-      set(nest, sum, d, {});
-      words *= factors_[d][sum.factor[d]].size;
-    }
-    return words;
-  };
-  moved.fresh = distinct(kParents) * instances(nest, boundary.parent, kReduced);
-  if (timed) moved.fresh_first = distinct(kFirstParent);
+  moved.fresh =
+      distinct(nest, sum_of(nest, boundary, kParents)) * instances(nest, boundary.parent, kReduced);
+  if (timed) moved.fresh_first = distinct(nest, sum_of(nest, boundary, kFirstParent));
+}
+
+std::int64_t Traffic::distinct(const Nest& nest, Sum sum) {
+  std::int64_t words = 1;
+  for (const LoopId d : dims_) {
+    if (has(kReduced, d)) continue;
+    set(nest, sum, d, {});
+    words *= factors_[d][sum.factor[d]].size;
+  }
+  return in_pieces(sum, words);
+}
+
+void Traffic::add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces,
+                         Moved& moved) {
+  const auto of = [](std::int64_t words) { return static_cast<double>(words); };
+  moved.words_passed = {of(moved.words[kFirstParent]), of(moved.edge[kFirstParent]),
+                        of(moved.begin[kFirstParent]), of(moved.fresh_first)};
+  if (pieces.beat > 1) {
+    moved.words_passed = pieces_passed(nest, boundary, pieces.beat).times(of(pieces.beat));
+  }
+  if (pieces.line > 0) moved.lines_missed = pieces_passed(nest, boundary, pieces.line);
+}
+
+Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece) {
+  Sum sum = sum_of(nest, boundary, kFirstParent);
+  sum.piece = piece;
+  Passed passed;
+  passed.all = static_cast<double>(words(nest, boundary, sum));
+  if (boundary.tensor == kOutput && options_.psum != PartialSums::bias) {
+    passed.fresh = static_cast<double>(distinct(nest, sum));
+  }
+  if (boundary.child == accelerator_.mac()) return passed;
+  set(nest, sum, {Cut::first});
+  passed.begin = static_cast<double>(product(sum));
+  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
+  passed.edge = static_cast<double>(product(sum));
+  return passed;
+}
+
+// Words of a product, in pieces of the runs along the innermost dimension of the tensor's layout.
+std::int64_t Traffic::in_pieces(const Sum& sum, std::int64_t words) const {
+  const LoopId d = sum.tensor == kInput ? kLoopC : kLoopK;
+  if (sum.piece == 1 || words == 0 || shape_.extent[d] == 1) return words;
+  const Factor& factor = factors_[d][sum.factor[d]];
+  std::int64_t pieces = 0;
+  for (const Boxes& box : factors_[d].boxes(factor)) {
+    if (box.shift == 0) pieces += box.times * ceil_div(box.after, sum.piece);
+  }
+  return words / factor.size * pieces;
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
@@ -168,9 +231,11 @@ std::int64_t Traffic::product(const Sum& sum, bool halo) {
     const Factor& factor = factors_[d][sum.factor[d]];
     words *= is_single(sum.tensor, d) ? factor.size : factor.count;
   }
-  if (sum.tensor != kInput || words == 0) return words;
-  for (Axis& axis : axes_) words *= axis_words(axis, sum, halo);
-  return words;
+  if (words == 0) return words;
+  if (sum.tensor == kInput) {
+    for (Axis& axis : axes_) words *= axis_words(axis, sum, halo);
+  }
+  return in_pieces(sum, words);
 }
 
 std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
@@ -239,26 +304,83 @@ bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) cons
   return loop.apart_from < boundary.child || options_.share_tiles;
 }
 
-// Kinds of innermost steps: which boxes there are is independent from dimension to dimension.
-std::int64_t Traffic::compute_cycles(const Nest& nest) {
-  const std::int64_t lanes = accelerator_.simd_lanes;
-  std::vector<Boxes> steps = {{1, 1, 0, 1}};
-  std::int64_t one_lane = 1;
+std::int64_t Traffic::steps(const Nest& nest, int element) {
+  Sum sum{kOutput, element};
+  set(nest, sum, {});
+  std::int64_t steps = 1;
+  for (const LoopId d : dims_) steps *= factors_[d][sum.factor[d]].count;
+  return steps;
+}
+
+double Traffic::compute_cycles(const Nest& nest) {
+  Sum sum{kOutput, accelerator_.rest()};
+  set(nest, sum, {});
+  std::int64_t busy = accelerator_.simd_lanes == 1 ? 1 : 0;
+  if (busy == 1) {
+    for (const LoopId d : dims_) busy *= factors_[d][sum.factor[d]].size;
+  } else {
+    for (const Boxes& step : kinds(sum, 0)) {
+      busy += step.times * ceil_div(step.after, accelerator_.simd_lanes);
+    }
+  }
+  double cycles = static_cast<double>(busy);
+  for (int e = 0; e < accelerator_.rest(); ++e) {
+    const Element& each = accelerator_.elements[e];
+    if (each.is_memory && each.memory.paces()) cycles = std::max(cycles, paced_cycles(nest, e));
+  }
+  return cycles;
+}
+
+// Kinds of steps: MACs of unit 0, and how often. Which boxes there are is independent from
+// dimension to dimension; in some, those alone that have not moved.
+std::vector<Boxes> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
+  std::vector<Boxes> steps = {{1, 1, 0, 1}}, more;
   for (const LoopId d : dims_) {
-    const int number = factors_[d].find(nest.chain(d).above[accelerator_.rest()], {}, {});
-    one_lane *= factors_[d][number].size;
-    if (lanes == 1) continue;
-    std::vector<Boxes> more;
+    more.clear();
     for (const Boxes& step : steps) {
-      for (const Boxes& box : factors_[d].boxes(factors_[d][number])) {
+      for (const Boxes& box : factors_[d].boxes(factors_[d][sum.factor[d]])) {
+        if (box.shift != 0 && has(unmoved, d)) continue;
         more.push_back({0, step.after * box.after, 0, step.times * box.times});
       }
     }
-    steps = std::move(more);
+    steps.swap(more);
   }
-  if (lanes == 1) return one_lane;
-  std::int64_t cycles = 0;
-  for (const Boxes& step : steps) cycles += step.times * ceil_div(step.after, lanes);
+  return steps;
+}
+
+// All steps of a memory as if they loaded, less what those save whose boxes of the tensors kept
+// there are the ones before (H6).
+double Traffic::paced_cycles(const Nest& nest, int element) {
+  const Memory& memory = accelerator_.elements[element].memory;
+  const auto all_of = [&](const Boxes& step, std::int64_t least) {
+    const std::int64_t busy = ceil_div(step.after, accelerator_.simd_lanes);
+    return static_cast<double>(step.times) *
+           static_cast<double>(std::max({busy, memory.step_cycles, least}));
+  };
+  Sum sum{kOutput, element};
+  set(nest, sum, {});
+  double cycles = 0;
+  for (const Boxes& step : kinds(sum, 0)) cycles += all_of(step, memory.load_cycles);
+  LoopSet kept = 0;
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    if (!memory.keeps[t]) continue;
+    if (memory.forgets[t]) return cycles;
+    kept |= kSingles[t] | (t == kInput ? kSliding : LoopSet{0});
+  }
+  for (auto mover = nest.movers().rbegin(); mover != nest.movers().rend(); ++mover) {
+    const auto& [dim, index, place] = *mover;
+    if (place >= element) continue;
+    if (has(kept, dim)) {
+      set(nest, sum, dim, {Cut::jump, index});
+      if (factors_[dim][sum.factor[dim]].size == 0) break;
+      continue;
+    }
+    set(nest, sum, dim, {Cut::advance, index});
+    for (const Boxes& step : kinds(sum, kept)) {
+      cycles -= all_of(step, memory.load_cycles) - all_of(step, 0);
+    }
+    set(nest, sum, dim, {Cut::jump, index});
+  }
   return cycles;
 }
 

@@ -150,6 +150,13 @@ class Hierarchy {
     take(given, "one_port", memory.one_port);
     take(given, "read_pj", memory.read_pj);
     take(given, "write_pj", memory.write_pj);
+    take(given, "beat_bits", memory.beat_bits);
+    take(given, "cache_bits", memory.cache.bits);
+    take(given, "line_bits", memory.cache.line_bits);
+    take(given, "miss_cycles", memory.cache.miss_cycles);
+    take(given, "launch_cycles", memory.launch_cycles);
+    take(given, "step_cycles", memory.step_cycles);
+    take(given, "load_cycles", memory.load_cycles);
   }
 
   // The code of each choice is its place in the list of what is allowed.
