@@ -93,8 +93,8 @@ def random_row(rng: random.Random, most_macs: int = 150) -> Row:
 def _pace(rng: random.Random, inner: bool, pooled: bool) -> Row:
     """Return what slows a memory's port and steps down (H6)."""
     steps = {"step": rng.choice((0, 3)), "load": rng.choice((0, 5))}
-    launch = {"launch": rng.choice((0, 1.5))} if inner else {}
-    port = {"beat": rng.choice((0, 16, 20, 64))}
+    launch = {"launch": rng.choice((0, 9.5))} if inner else {}
+    port = {"beat": rng.choice((0, 16, 20, 64)), "gaps": rng.random() < 0.5}
     cache = {"cache": rng.choice((1, 64, 256)), "line": rng.choice((1, 32)), "miss": 2.25}
     return {**steps, **launch, **({} if pooled else port | rng.choice(({}, cache)))}
 
@@ -116,6 +116,7 @@ def _element(given: Row) -> Element:
         **{key: given[key] for key in ("bw", "read_bw", "write_bw") if key in given},
         **{f"{key}_per_bit": given.get(key, 0) for key in ("read_pj", "write_pj")},
         beat_bits=given.get("beat", 0),
+        gaps=bool(given.get("gaps", 0)),
         cache=_cache(given),
         **{f"{key}_cycles": given.get(key, 0) for key in ("launch", "step", "load")},
     )

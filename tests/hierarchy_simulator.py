@@ -6,9 +6,9 @@ are the sections of the specification.
 
 A row is a line of the reference format. Elements may also have, by letters of I, W, O: `history`
 (tensors without), `multicast`, `reduce` (tensors apart) and `width`; a memory `pool`, `buffers`,
-`read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`, `beat`, `cache`, `line`, `miss`, `launch`,
-`step`, `load` (H6); a fan-out `pj`; a row `simd`, `latch`, `mac_pj` and `options`, the switches of
-H8.
+`read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`, `beat`, `gaps`, `cache`, `line`, `miss`,
+`launch`, `step`, `load` (H6); a fan-out `pj`; a row `simd`, `latch`, `mac_pj` and `options`, the
+switches of H8.
 """
 
 from __future__ import annotations
@@ -52,6 +52,15 @@ def words(
             axes.append({(first.start, (word - first.start) // piece) for word in first})
         else:
             axes.append(set(first))
+    return frozenset(product(*axes))
+
+
+def filled(tensor: str, own: frozenset[tuple[Any, ...]]) -> frozenset[tuple[Any, ...]]:
+    """Return words with all that lies between their rows and columns (H6)."""
+    axes: list[Any] = []
+    for axis, touched in zip(AXES[tensor], zip(*own, strict=True), strict=True):
+        slides = len(axis) > 1
+        axes.append(range(min(touched), max(touched) + 1) if slides else set(touched))
     return frozenset(product(*axes))
 
 
@@ -132,7 +141,9 @@ class Nest:
         return flags
 
 
-def moved(nest: Nest, tensor: str, parent: int, child: int, piece: int = 1) -> dict[str, int]:
+def moved(
+    nest: Nest, tensor: str, parent: int, child: int, piece: int = 1, gaps: bool = False
+) -> dict[str, int]:
     """Return the words of a tensor that move between two of its holders (H3, H4), or pieces."""
     loops = nest.above(child)
     separate = nest.separate(tensor, parent, child)
@@ -154,6 +165,8 @@ def moved(nest: Nest, tensor: str, parent: int, child: int, piece: int = 1) -> d
             at = tuple(k for k, flag in zip(u, inside, strict=True) if flag)
             arrays[at, key] = arrays.get((at, key), frozenset()) | own
             arrived |= {(at, word) for word in own}
+        if gaps:
+            arrays = {key: filled(tensor, own) for key, own in arrays.items()}
         for way, now, old in (("parent", arrays, before[0]), ("child", units, before[1])):
             for key, own in now.items():
                 new = len(own - (old.get(key, frozenset()) if kept else frozenset()))
@@ -266,10 +279,13 @@ class Port:
         width = at.get("width", {}).get(tensor, 8)
         self.miss = memory.get("miss", 0)
         beat, line = (max(1, memory.get(key, 0) // width) for key in ("beat", "line"))
-        missing = len(words(tensor, nest.whole, nest.slide)) * width > memory.get("cache", math.inf)
+        gaps = tensor == "I" and memory.get("gaps", False)
+        whole = words(tensor, nest.whole, nest.slide)
+        size = len(filled(tensor, whole) if gaps else whole)
+        missing = size * width > memory.get("cache", math.inf)
         pieces = [beat, line] if missing else [beat]
         self.kinds = [
-            (piece, count if piece == 1 else moved(nest, tensor, parent, child, piece))
+            (piece, moved(nest, tensor, parent, child, piece, gaps) if piece > 1 or gaps else count)
             for piece in pieces
         ]
 

@@ -54,6 +54,7 @@ LIMITS = {
     "read_pj_per_bit": ENERGIES,
     "write_pj_per_bit": ENERGIES,
     "beat_bits": st.integers(0, 2**53),
+    "gaps": st.booleans(),
     "cache": st.none()
     | st.builds(
         Cache, bits=st.integers(1, 2**53), line_bits=st.integers(1, 2**53), miss_cycles=CYCLES
@@ -158,6 +159,7 @@ ELEMENT = [
     ("memory: A, bw: 0", "memory A: bw is 0.0; allowed: numbers above 0"),
     ("memory: A, read_pj_per_bit: -1", "is '-1'; allowed: numbers from 0, in pJ"),
     ("memory: A, beat_bits: wide", "beat_bits: is 'wide'; allowed: a number of bits, or of B"),
+    ("memory: A, gaps: yes", "gaps: is 'yes'; allowed: true, false"),
     ("memory: A, launch_cycles: -1", "is '-1'; allowed: numbers from 0, in cycles"),
     ("memory: A, step_cycles: 1.5", "step_cycles: is '1.5'; allowed: integers from 1"),
     ("memory: A, cache: {bits: 1MB}", "cache: has no line_bits and no miss_cycles; a cache has"),

@@ -33,6 +33,7 @@ _LEFT_TO_POOL = (
     "read_pj_per_bit",
     "write_pj_per_bit",
     "beat_bits",
+    "gaps",
     "cache",
 )
 
@@ -123,6 +124,8 @@ class MemoryElement:
         forgets: tensors whose whole tile is loaded in every step, whatever was there before.
         beat_bits: of a beat of its port. Words of a tile that follow each other in its layout,
             along C of inputs and K of filters and outputs, take whole beats; 0: no beats.
+        gaps: whether its port also moves what lies between the rows and columns of inputs that
+            strided or dilated windows of a tile touch.
         cache: in front of it.
         launch_cycles: that every step takes of the port of the next memory outside.
         step_cycles: that a step takes at least.
@@ -142,6 +145,7 @@ class MemoryElement:
     write_pj_per_bit: float = 0.0
     forgets: Collection[str] = ()
     beat_bits: int = 0
+    gaps: bool = False
     cache: Cache | None = None
     launch_cycles: float = 0.0
     step_cycles: int = 0
@@ -206,7 +210,8 @@ class MemoryElement:
             )
         }
         launch = _cycles(f"{what}: launch_cycles", self.launch_cycles)
-        return {**counts, **cache, "launch_cycles": launch}
+        require_type(f"{what}: gaps", self.gaps, bool, "True or False")
+        return {**counts, **cache, "launch_cycles": launch, "gaps": self.gaps}
 
 
 @dataclass(frozen=True, kw_only=True)

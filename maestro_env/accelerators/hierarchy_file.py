@@ -94,6 +94,7 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
         **dict.fromkeys(("read_pj_per_bit", "write_pj_per_bit"), _number("pJ")),
         "forgets": _tensors,
         "beat_bits": _bits,
+        "gaps": _flag,
         "cache": _cache,
         "launch_cycles": _number("cycles"),
         **dict.fromkeys(("step_cycles", "load_cycles"), Part.integer),
@@ -132,6 +133,12 @@ def _bits(part: Part) -> int:
             "1,024 B)"
         )
     return size * 8
+
+
+def _flag(part: Part) -> bool:
+    if (text := part.text().strip()) not in ("true", "false"):
+        part.fail(f"is {quoted(text)}; allowed: true, false")
+    return text == "true"
 
 
 def _number(unit: str) -> _Reader:
@@ -204,6 +211,8 @@ def _said(described: Hierarchy | Element | MacElement) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a value of a field as YAML has it."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Cache):

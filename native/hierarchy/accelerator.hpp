@@ -42,6 +42,7 @@ struct Memory {
   double read_pj = 0, write_pj = 0;  // a bit
   // Its port moves each run of words in whole beats, of so many bits; 0: word by word (H6).
   std::int64_t beat_bits = 0;
+  bool gaps = false;  // its port also moves what lies between the words of a tile of inputs
   Cache cache;
   // Of every step: cycles of the port outside, least cycles of computing, those if it loads.
   double launch_cycles = 0;

@@ -43,8 +43,7 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       accelerator_(accelerator),
       options_(options),
       boundaries_(boundaries_of(accelerator)),
-      axes_{Axis{kLoopP, kLoopR, {shape.stride[0], shape.dilation[0]}, {}, {}},
-            Axis{kLoopQ, kLoopS, {shape.stride[1], shape.dilation[1]}, {}, {}}} {
+      axes_{axis_of(shape, 0, kLoopP, kLoopR), axis_of(shape, 1, kLoopQ, kLoopS)} {
   const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
   const bool rows = real(kLoopP) || real(kLoopR), columns = real(kLoopQ) || real(kLoopS);
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
@@ -61,19 +60,27 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
   }
 }
 
+Traffic::Axis Traffic::axis_of(const Shape& shape, std::size_t which, LoopId output,
+                               LoopId window) {
+  const std::int64_t stride = shape.stride[which], dilation = shape.dilation[which];
+  return {output, window, stride, dilation, {stride, dilation}, {}, {}};
+}
+
 Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
   const Memory& holder = accelerator_.elements[boundary.parent].memory;
   const Memory& memory = accelerator_.elements[holder.pool].memory;
   const std::int64_t width = holder.width[boundary.tensor];
+  const bool gaps = memory.gaps && boundary.tensor == kInput;
   std::int64_t words = 1;
   for (const LoopId d : dims_) words *= is_single(boundary.tensor, d) ? shape_.extent[d] : 1;
   for (const Axis& axis : axes_) {
     if (boundary.tensor != kInput) continue;
-    words *= axis.sliding.words({shape_.extent[axis.output], shape_.extent[axis.window]});
+    const std::int64_t outputs = shape_.extent[axis.output], taps = shape_.extent[axis.window];
+    words *= gaps ? axis.span(outputs, taps) : axis.sliding.words({outputs, taps});
   }
   const bool misses = static_cast<double>(words) * static_cast<double>(width) > memory.cache.bits;
   const auto of = [&](std::int64_t bits) { return std::max<std::int64_t>(1, bits / width); };
-  return {of(memory.beat_bits), misses ? of(memory.cache.line_bits) : 0};
+  return {of(memory.beat_bits), misses ? of(memory.cache.line_bits) : 0, gaps};
 }
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
@@ -144,15 +151,20 @@ void Traffic::add_passed(const Nest& nest, const Boundary& boundary, const Piece
   const auto of = [](std::int64_t words) { return static_cast<double>(words); };
   moved.words_passed = {of(moved.words[kFirstParent]), of(moved.edge[kFirstParent]),
                         of(moved.begin[kFirstParent]), of(moved.fresh_first)};
-  if (pieces.beat > 1) {
-    moved.words_passed = pieces_passed(nest, boundary, pieces.beat).times(of(pieces.beat));
+  if (pieces.beat > 1 || pieces.gaps) {
+    moved.words_passed =
+        pieces_passed(nest, boundary, pieces.beat, pieces.gaps).times(of(pieces.beat));
   }
-  if (pieces.line > 0) moved.lines_missed = pieces_passed(nest, boundary, pieces.line);
+  if (pieces.line > 0) {
+    moved.lines_missed = pieces_passed(nest, boundary, pieces.line, pieces.gaps);
+  }
 }
 
-Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece) {
+Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece,
+                              bool gaps) {
   Sum sum = sum_of(nest, boundary, kFirstParent);
   sum.piece = piece;
+  sum.gaps = gaps;
   Passed passed;
   passed.all = static_cast<double>(words(nest, boundary, sum));
   if (boundary.tensor == kOutput && options_.psum != PartialSums::bias) {
@@ -242,23 +254,35 @@ std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
   if (shape_.extent[axis.output] == 1 && shape_.extent[axis.window] == 1) return 1;
   const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
-                            static_cast<std::uint64_t>(taps) << 1 | (halo ? 1 : 0);
+                            static_cast<std::uint64_t>(taps) << 2 | (halo ? 2 : 0) |
+                            (sum.gaps ? 1 : 0);
   const auto known = std::find(axis.keys.begin(), axis.keys.end(), key);
   if (known != axis.keys.end()) {
     return axis.sums[static_cast<std::size_t>(known - axis.keys.begin())];
   }
   axis.keys.push_back(key);
-  axis.sums.push_back(shared(axis, outputs, taps, halo));
+  axis.sums.push_back(shared(axis, outputs, taps, halo, sum.gaps));
   return axis.sums.back();
 }
 
-std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo) const {
+// Words of an interval of outputs and taps, from the first to the last.
+std::int64_t Traffic::Axis::span(std::int64_t outputs, std::int64_t taps) const {
+  return (outputs - 1) * stride + (taps - 1) * dilation + 1;
+}
+
+std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const {
   const Factors &of_output = factors_[axis.output], &of_window = factors_[axis.window];
   std::int64_t words = 0;
   for (const Boxes& p : of_output.boxes(of_output[outputs])) {
     for (const Boxes& r : of_window.boxes(of_window[taps])) {
       const std::int64_t times = p.times * r.times;
-      if (p.shift == 0 && r.shift == 0) {
+      const bool moved = p.shift != 0 || r.shift != 0;
+      if (gaps && (halo || !moved)) {
+        const std::int64_t shift = p.shift * axis.stride + r.shift * axis.dilation;
+        const std::int64_t end =
+            std::min(axis.span(p.before, r.before), shift + axis.span(p.after, r.after));
+        words += times * std::max<std::int64_t>(0, end - std::max<std::int64_t>(0, shift));
+      } else if (!moved) {
         words += times * axis.sliding.words({p.after, r.after});
       } else if (halo) {
         words += times *
@@ -302,86 +326,6 @@ bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) cons
   if (!accelerator_.elements[loop.element].fanout.together[boundary.tensor]) return true;
   if (!slides(boundary.tensor, dim)) return false;
   return loop.apart_from < boundary.child || options_.share_tiles;
-}
-
-std::int64_t Traffic::steps(const Nest& nest, int element) {
-  Sum sum{kOutput, element};
-  set(nest, sum, {});
-  std::int64_t steps = 1;
-  for (const LoopId d : dims_) steps *= factors_[d][sum.factor[d]].count;
-  return steps;
-}
-
-double Traffic::compute_cycles(const Nest& nest) {
-  Sum sum{kOutput, accelerator_.rest()};
-  set(nest, sum, {});
-  std::int64_t busy = accelerator_.simd_lanes == 1 ? 1 : 0;
-  if (busy == 1) {
-    for (const LoopId d : dims_) busy *= factors_[d][sum.factor[d]].size;
-  } else {
-    for (const Boxes& step : kinds(sum, 0)) {
-      busy += step.times * ceil_div(step.after, accelerator_.simd_lanes);
-    }
-  }
-  double cycles = static_cast<double>(busy);
-  for (int e = 0; e < accelerator_.rest(); ++e) {
-    const Element& each = accelerator_.elements[e];
-    if (each.is_memory && each.memory.paces()) cycles = std::max(cycles, paced_cycles(nest, e));
-  }
-  return cycles;
-}
-
-// Kinds of steps: MACs of unit 0, and how often. Which boxes there are is independent from
-// dimension to dimension; in some, those alone that have not moved.
-std::vector<Boxes> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
-  std::vector<Boxes> steps = {{1, 1, 0, 1}}, more;
-  for (const LoopId d : dims_) {
-    more.clear();
-    for (const Boxes& step : steps) {
-      for (const Boxes& box : factors_[d].boxes(factors_[d][sum.factor[d]])) {
-        if (box.shift != 0 && has(unmoved, d)) continue;
-        more.push_back({0, step.after * box.after, 0, step.times * box.times});
-      }
-    }
-    steps.swap(more);
-  }
-  return steps;
-}
-
-// All steps of a memory as if they loaded, less what those save whose boxes of the tensors kept
-// there are the ones before (H6).
-double Traffic::paced_cycles(const Nest& nest, int element) {
-  const Memory& memory = accelerator_.elements[element].memory;
-  const auto all_of = [&](const Boxes& step, std::int64_t least) {
-    const std::int64_t busy = ceil_div(step.after, accelerator_.simd_lanes);
-    return static_cast<double>(step.times) *
-           static_cast<double>(std::max({busy, memory.step_cycles, least}));
-  };
-  Sum sum{kOutput, element};
-  set(nest, sum, {});
-  double cycles = 0;
-  for (const Boxes& step : kinds(sum, 0)) cycles += all_of(step, memory.load_cycles);
-  LoopSet kept = 0;
-  for (const TensorId t : {kInput, kFilter, kOutput}) {
-    if (!memory.keeps[t]) continue;
-    if (memory.forgets[t]) return cycles;
-    kept |= kSingles[t] | (t == kInput ? kSliding : LoopSet{0});
-  }
-  for (auto mover = nest.movers().rbegin(); mover != nest.movers().rend(); ++mover) {
-    const auto& [dim, index, place] = *mover;
-    if (place >= element) continue;
-    if (has(kept, dim)) {
-      set(nest, sum, dim, {Cut::jump, index});
-      if (factors_[dim][sum.factor[dim]].size == 0) break;
-      continue;
-    }
-    set(nest, sum, dim, {Cut::advance, index});
-    for (const Boxes& step : kinds(sum, kept)) {
-      cycles -= all_of(step, memory.load_cycles) - all_of(step, 0);
-    }
-    set(nest, sum, dim, {Cut::jump, index});
-  }
-  return cycles;
 }
 
 std::int64_t Traffic::tile_words(const Nest& nest, TensorId tensor, int element) const {

@@ -63,10 +63,13 @@ class Traffic {
  private:
   struct Axis {
     LoopId output, window;
+    std::int64_t stride, dilation;
     SlidingAxis sliding;
     // Sums by the factors of its two dimensions.
     std::vector<std::uint64_t> keys;
     std::vector<std::int64_t> sums;
+
+    std::int64_t span(std::int64_t outputs, std::int64_t taps) const;
   };
 
   // Of one tensor, between two holders, of one side: what each dimension contributes.
@@ -76,14 +79,17 @@ class Traffic {
     std::array<View, kLoops> views{};
     std::array<int, kLoops> factor{};
     std::int64_t piece = 1;  // a run of words counts as pieces, of so many words (H6)
+    bool gaps = false;       // and a tile with all between its rows and columns
   };
 
   // Words of a beat, and of a line that may miss (0: none does), of what a boundary's parent
   // stores.
   struct Pieces {
     std::int64_t beat = 1, line = 0;
+    bool gaps = false;
   };
 
+  static Axis axis_of(const Shape& shape, std::size_t which, LoopId output, LoopId window);
   Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
   View view(const Chain& chain, int dim, const Boundary& boundary, Side side) const;
   bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
@@ -93,7 +99,7 @@ class Traffic {
   std::int64_t product(const Sum& sum, bool halo = true);
   std::int64_t in_pieces(const Sum& sum, std::int64_t words) const;
   std::int64_t axis_words(Axis& axis, const Sum& sum, bool halo);
-  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo) const;
+  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const;
   std::int64_t words(const Nest& nest, const Boundary& boundary, Sum& sum);
   bool forgets(const Boundary& boundary) const;
   void add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
@@ -101,7 +107,7 @@ class Traffic {
   void add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved);
   std::int64_t distinct(const Nest& nest, Sum sum);
   void add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces, Moved& moved);
-  Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece);
+  Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece, bool gaps);
   Pieces pieces_of(const Boundary& boundary) const;
   std::vector<Boxes> kinds(const Sum& sum, LoopSet unmoved) const;
   double paced_cycles(const Nest& nest, int element);

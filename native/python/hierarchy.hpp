@@ -151,6 +151,7 @@ class Hierarchy {
     take(given, "read_pj", memory.read_pj);
     take(given, "write_pj", memory.write_pj);
     take(given, "beat_bits", memory.beat_bits);
+    take(given, "gaps", memory.gaps);
     take(given, "cache_bits", memory.cache.bits);
     take(given, "line_bits", memory.cache.line_bits);
     take(given, "miss_cycles", memory.cache.miss_cycles);
