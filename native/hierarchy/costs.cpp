@@ -17,12 +17,13 @@ Flow flow_of(TensorId tensor, double parents, double children, double fresh,
 }
 
 // What passes the port of a parent may be more than the words (H6).
-void pass_parent(TensorId tensor, double words, double fresh, double lines, double fresh_lines,
+void pass_parent(TensorId tensor, const Moved& of, double Passed::* all, double Passed::* fresh,
                  Flow& flow) {
+  const Passed &words = of.words_passed, &lines = of.lines_missed;
   const bool output = tensor == kOutput;
-  flow.parent_reads = output ? words - fresh : words;
-  flow.parent_writes = output ? words : 0;
-  flow.misses = output ? 2 * lines - fresh_lines : lines;
+  flow.parent_reads = output ? words.*all - words.*fresh : words.*all;
+  flow.parent_writes = output ? words.*all : 0;
+  flow.misses = output ? 2 * lines.*all - lines.*fresh : lines.*all;
 }
 
 }  // namespace
@@ -57,11 +58,9 @@ void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) co
     found[b].first = flow(of.words, kFirstParent, kFirstChild, of.fresh_first);
     found[b].carried = static_cast<double>(of.words[kChildren]) +
                        (tensor == kOutput ? found[b].all.child_writes : 0);
-    pass_parent(tensor, of.words_passed.all, of.words_passed.fresh, of.lines_missed.all,
-                of.lines_missed.fresh, found[b].first);
+    pass_parent(tensor, of, &Passed::all, &Passed::fresh, found[b].first);
     Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
-    pass_parent(tensor, of.words_passed.edge, of.words_passed.edge, of.lines_missed.edge,
-                of.lines_missed.edge, edge);
+    pass_parent(tensor, of, &Passed::edge, &Passed::edge, edge);
     (tensor == kOutput ? found[b].drain : found[b].fetch) = edge;
     if (tensor == kOutput && options_.psum == PartialSums::bias) {
       const Flow begin = flow(of.begin, kFirstParent, kFirstChild, 0);

@@ -37,8 +37,8 @@ struct Moved {
   std::array<std::int64_t, kSides> edge{}, begin{};
   // Arrivals of outputs that find no older value, at all parents and at the first (H4).
   std::int64_t fresh = 0, fresh_first = 0;
-  // What passes the port of the first parent: words, those of whole beats, and lines that miss
-  // (H6).
+  // What passes the port of the first parent: words, with those that fill beats and gaps, and lines
+  // that miss (H6).
   Passed words_passed, lines_missed;
 };
 
