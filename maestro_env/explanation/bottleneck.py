@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -74,20 +74,37 @@ def find_bottleneck(problem: Problem, mapping: Mapping) -> Bottleneck:
     Raises:
         ModelError, MappingError: as ``cost_of``.
     """
-    latency = cost_of(problem, mapping).latency_cycles
 
-    def saved_without(names: Iterable[str]) -> float:
+    def latency_without(names: Collection[str]) -> float:
         limits = {RESOURCES[name].field: RESOURCES[name].unlimited for name in names}
         # No latency depends on a technology, and one with energies by size needs a size.
-        unbound = cost_of(problem, mapping, technology=DEFAULT, **limits)
-        return latency - unbound.latency_cycles
+        return cost_of(problem, mapping, technology=DEFAULT, **limits).latency_cycles
 
-    saved = {name: saved_without([name]) for name in RESOURCES}
+    return bottleneck_among(tuple(RESOURCES), latency_without)
+
+
+def bottleneck_among(
+    resources: Sequence[str], latency_without: Callable[[Collection[str]], float]
+) -> Bottleneck:
+    """Find what bounds the latency among resources of which more makes no mapping slower.
+
+    Args:
+        resources: by name.
+        latency_without: cycles without a limit on some of them.
+    """
+    latency = latency_without(())
+
+    def saved_without(names: Collection[str]) -> float:
+        return latency - latency_without(names)
+
+    saved = {name: saved_without([name]) for name in resources}
     helping = sorted((name for name in saved if saved[name]), key=saved.__getitem__, reverse=True)
     if helping:
         return Bottleneck(latency, saved, tuple(helping), saved_without(helping))
-    for count in range(2, len(RESOURCES) + 1):
-        together = {names: saved_without(names) for names in combinations(RESOURCES, count)}
+    # All together save as much as any of them.
+    most = len(resources) if saved_without(resources) else 0
+    for count in range(2, most + 1):
+        together = {names: saved_without(names) for names in combinations(resources, count)}
         best = max(together, key=together.__getitem__)
         if together[best]:
             return Bottleneck(latency, saved, best, together[best])

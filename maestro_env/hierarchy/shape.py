@@ -13,6 +13,9 @@ from maestro_env.workloads.layer import Layer, loop_of, nest
 DIMS = ("N", "G", "K", "C", "P", "Q", "R", "S")
 """Batch, groups, filters, channels, output rows and columns, window rows and columns."""
 
+INDEXING = {"input": "NGCPQRS", "filter": "GKCRS", "output": "NGKPQ"}
+"""Dimensions that index each tensor."""
+
 _FARTHEST = 2**16
 _OUTPUTS = {"P": ("Y", "R"), "Q": ("X", "S")}
 _OWN = {"Y'": "P", "X'": "Q"}

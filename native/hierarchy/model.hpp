@@ -20,8 +20,10 @@ class Model {
   const std::vector<Boundary>& boundaries() const { return traffic_.boundaries(); }
   const std::vector<Moved>& moved() const { return moved_; }
   const std::vector<Flows>& flows() const { return flows_; }
-  // Bits that the tiles take of the physical memory of an element.
-  double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
+  // Bits that the tiles of a tensor take of the physical memory of an element.
+  double needs(int element, int tensor) const {
+    return costs_.needs(nest_, traffic_, element, tensor);
+  }
   std::vector<Prices> prices() const { return costs_.prices(); }
 
  private:
