@@ -112,8 +112,11 @@ def mapping_of(nest: Nest, evaluator: HierarchyEvaluator) -> NestMapping:
     ]
 
 
-def keeping(hierarchy: Hierarchy, kept: Mapping[str, set[str]]) -> Hierarchy:
+def keeping(hierarchy: Hierarchy, kept: Mapping[str, set[str]], part: Part) -> Hierarchy:
     """Return an accelerator whose memories keep what a file says, by their names."""
+    first = hierarchy.names[0]
+    if kept.get(first, {*TENSORS}) < {*TENSORS}:
+        part.fail(f"{first}, the first memory, does not hold all tensors; allowed: all")
 
     def kept_by(element: Element) -> Element:
         tensors = kept.get(element.name)

@@ -65,10 +65,7 @@ def nest_to_accelforge(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hi
     for element, after, loops in zip(hierarchy.elements, following, nest, strict=True):
         kind, place = "Temporal", ""
         if isinstance(element, FanoutElement):
-            # Names of a file are NODE_ALONG.
-            component, _, along = element.name.rpartition("_")
-            component, along = (component, along) if component else (element.name, element.axis)
-            kind, place = "Spatial", f", name: {scalar(along)}, component: {scalar(component)}"
+            kind, place = "Spatial", _fanout_of(element)
         elif loops and not element.keeps:
             raise _REFUSE(f"{element.name} keeps nothing, and has loops")
         elif not ahead:
@@ -84,6 +81,13 @@ def nest_to_accelforge(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hi
     einsum = workloads.layer_name(layer) if isinstance(layer, Layer) else "layer"
     lines.append(f"  - !Compute {{einsum: {einsum}, component: MAC}}")
     return "\n".join(lines) + "\n"
+
+
+def _fanout_of(element: FanoutElement) -> str:
+    """Write a fan-out, whose name as it is read is NODE_ALONG."""
+    component, _, along = element.name.rpartition("_")
+    component, along = (component, along) if component else (element.name, element.axis)
+    return f", name: {scalar(along)}, component: {scalar(component)}"
 
 
 def _storage(memory: Element | None, tensors: Collection[str]) -> list[str]:
@@ -140,7 +144,7 @@ def nest_from_accelforge(
     nodes = _Nodes(hierarchy, dims, dict(zip(tensors, TENSORS, strict=True)))
     nodes.read(part, dict(zip(DIMS, shape.native(), strict=True)))
     nest, kept = nodes.nest(part), {name: {*places} for name, places in nodes.held.items()}
-    return MappedNest(mapping_of(nest, evaluator), keeping(hierarchy, kept))
+    return MappedNest(mapping_of(nest, evaluator), keeping(hierarchy, kept, part))
 
 
 class _Nodes:
@@ -152,6 +156,7 @@ class _Nodes:
         self._elements = hierarchy.elements
         self._numbers = {name: number for number, name in enumerate(hierarchy.names)}
         self._dims, self._tensors = dims, tensors
+        self._names = {dim: name for name, dim in dims.items()}
         # For each memory the number of the node from which on it holds a tensor.
         self.held: dict[str, dict[str, int]] = {
             each.name: {} for each in self._elements if isinstance(each, MemoryElement)
@@ -173,10 +178,10 @@ class _Nodes:
                 node.only("einsum", "component")
             else:
                 node.fail("is not supported; allowed: !Storage, !Temporal, !Spatial, !Compute")
-        names = {dim: name for name, dim in self._dims.items()}
         for dim, left in tile.items():
             if left > 1:
-                part.fail(f"no loop over {names[dim]} has the tile_shape 1, so MACs are missing")
+                rank = self._names[dim]
+                part.fail(f"no loop over {rank} has the tile_shape 1, so MACs are missing")
 
     def _hold(self, node: Part, number: int) -> None:
         node.only("tensors", "component")
@@ -227,8 +232,6 @@ class _Nodes:
             for name, places in self.held.items()
             if places
         }
-        if {*self.held[self._elements[0].name]} < {*TENSORS}:
-            part.fail(f"{self._elements[0].name}, the first memory, does not hold all tensors")
         if sorted(begins.values()) != list(begins.values()):
             part.fail("memories do not stand in the order of the accelerator, outermost first")
         self._check_held(begins, part)
@@ -240,14 +243,16 @@ class _Nodes:
             if owner is None or place is None or not owner <= place < inner:
                 part.fail(f"node {step.node + 1} stands outside of its memory, or inside the next")
             if step.dim in nest[place]:
-                part.fail(f"{self._elements[place].name} has two loops over {step.dim}")
+                part.fail(
+                    f"{self._elements[place].name} has two loops over {self._names[step.dim]}"
+                )
             nest[place][step.dim] = step.tile
         for dim in DIMS:
             tiles = [loops[dim] for loops in nest if dim in loops]
             if tiles != sorted(tiles, reverse=True):
                 part.fail(
-                    f"a loop over {dim} in time is inside one in space below the same memory; "
-                    "here those in time are outside"
+                    f"a loop over {self._names[dim]} in time is inside one in space below the same "
+                    "memory; here those in time are outside"
                 )
         return nest
 

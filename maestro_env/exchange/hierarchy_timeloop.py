@@ -171,8 +171,8 @@ def nest_from_timeloop(
                 )
             for axis, listed in _by_axis(each, found, axes).items():
                 bounds[axes[axis]] = listed
-    nest = _nest(bounds, extents, part)
-    return MappedNest(mapping_of(nest, evaluator), keeping(hierarchy, kept))
+    nest = _nest(bounds, extents, {dim: name for name, dim in dims.items()}, part)
+    return MappedNest(mapping_of(nest, evaluator), keeping(hierarchy, kept, part))
 
 
 def _kept(part: Part, memory: MemoryElement, spaces: Mapping[str, str]) -> set[str]:
@@ -203,7 +203,9 @@ def _by_axis(part: Part, bounds: Bounds, axes: Mapping[str, int]) -> dict[str, B
     return {axis: found[axis] for axis in axes}
 
 
-def _nest(bounds: list[Bounds], extents: Mapping[str, int], part: Part) -> Nest:
+def _nest(
+    bounds: list[Bounds], extents: Mapping[str, int], names: Mapping[str, str], part: Part
+) -> Nest:
     """Return tiles: what all loops further inside run."""
     tile, last = dict.fromkeys(extents, 1), dict.fromkeys(extents, 0)
     nest: Nest = []
@@ -212,7 +214,7 @@ def _nest(bounds: list[Bounds], extents: Mapping[str, int], part: Part) -> Nest:
         last[bound.dim] = last[bound.dim] * bound.runs + bound.rest - 1
     for dim, extent in extents.items():
         if last[dim] + 1 != extent:
-            part.fail(f"the factors of {dim} make {last[dim] + 1} of {extent}")
+            part.fail(f"the factors of {names[dim]} make {last[dim] + 1} of {extent}")
     for loops in reversed(bounds):
         sizes = {}
         for bound in reversed(loops):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,9 @@ from maestro_env.explanation.text import (
 from maestro_env.explanation.traffic import Energy
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.workloads.layer import Layer
 
-PARTS = {
+NEST_PARTS = {
     "first_fill": "first tiles travel inwards, memory by memory",
     "compute": "multiply-accumulates of the unit with the largest tiles",
     "port_wait": "the busiest port takes longer than that",
@@ -94,7 +95,7 @@ class HierarchyExplanation:
         mapping: what is explained.
         cost: of the mapping.
         bottleneck: what bounds its latency: compute, or ports of memories.
-        cycles: by part of ``PARTS``; they add up to the latency.
+        cycles: by part of ``NEST_PARTS``; they add up to the latency.
         utilization: of the MACs, and where it is lost.
         energy: of MACs, memories and fan-outs, from the innermost; those without energy left out.
         reuse: accesses avoided, by tensor.
@@ -119,7 +120,7 @@ class HierarchyExplanation:
         sections = (
             _heading(self),
             bound_lines(self.bottleneck),
-            cycle_lines(self.cycles, PARTS),
+            cycle_lines(self.cycles, NEST_PARTS),
             _utilization(self),
             energy_lines(self.energy) if self.energy.total else ["Energy: none is known"],
             reuse_lines(self.reuse, self.evaluator.hierarchy.names[0]),
@@ -136,21 +137,14 @@ class HierarchyExplanation:
             "cycles": dict(self.cycles),
             "bound_by": list(self.bottleneck.names),
             "saved_cycles": self.bottleneck.saved_cycles,
-            "utilization": {
-                "total": self.utilization.total,
-                "time": self.utilization.time,
-                "fanouts": dict(self.utilization.fanouts),
-                "tiles": self.utilization.tiles,
-                "lanes": self.utilization.lanes,
-            },
+            "utilization": {"total": self.utilization.total, **asdict(self.utilization)},
             "energy_nj": {
                 "total": self.cost.energy_nj,
                 "macs": self.energy.macs,
                 **{name: dict(zip(TENSORS, row, strict=True)) for name, row in rows},
             },
             "reuse": {
-                tensor: [[each.place, each.wanted, each.moved] for each in stages]
-                for tensor, stages in self.reuse.items()
+                tensor: [asdict(stage) for stage in stages] for tensor, stages in self.reuse.items()
             },
             "accesses": dict(self.accesses),
             "least_accesses": dict(self.least_accesses),
@@ -180,7 +174,7 @@ def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Hi
         mapping=mapping,
         cost=cost,
         bottleneck=_bottleneck(evaluator, mapping),
-        cycles=dict(zip(PARTS, parts, strict=True)),
+        cycles=dict(zip(NEST_PARTS, parts, strict=True)),
         utilization=_utilized(evaluator, mapping, cost),
         energy=_count_energy(evaluator.hierarchy, cost),
         reuse={tensor: _chain(evaluator.hierarchy, cost, tensor) for tensor in TENSORS},
@@ -350,7 +344,8 @@ def _heading(explanation: HierarchyExplanation) -> Iterator[str]:
     evaluator, cost = explanation.evaluator, explanation.cost
     extents = evaluator.shape.extents.items()
     shape = " ".join(f"{dim}{extent}" for dim, extent in extents if extent > 1)
-    yield f"{shape} on {evaluator.hierarchy.name or 'hardware'}, model hierarchy"
+    layer = f"{evaluator.layer} ({shape})" if isinstance(evaluator.layer, Layer) else shape
+    yield f"{layer} on {evaluator.hierarchy.name or 'hardware'}, model hierarchy"
     yield (
         f"{cost.latency_cycles:,.0f} cycles, {cost.energy_nj:,.6g} nJ, "
         f"{explanation.utilization.total:.1%} of the peak throughput"
