@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maestro_env.accelerators.hierarchy import TENSORS, Element, Hierarchy, MemoryElement
-from maestro_env.base.errors import Refuse
+from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.base.yaml_file import Part
 from maestro_env.hierarchy.cuts import cuts_of
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
@@ -40,8 +40,11 @@ class MappedNest:
 
 def names_of(shape: Shape) -> dict[str, str]:
     """Return what files call each of ``DIMS``: as the layer does, without primes."""
-    own = {shape.dim(name): rank_of(name) for name in shape.names}
-    return {dim: own.get(number, dim) for number, dim in enumerate(DIMS)}
+    names = {dim: rank_of(shape.name(number)) for number, dim in enumerate(DIMS)}
+    used = [names[dim] for dim, extent in shape.sizes.items() if extent > 1]
+    if len({*used}) < len(used):
+        raise MappingError(f"dimensions are called {', '.join(used)}; allowed: a name for each")
+    return names
 
 
 def dims_of(shape: Shape, workload: Workload | None, part: Part) -> dict[str, str]:
@@ -51,7 +54,7 @@ def dims_of(shape: Shape, workload: Workload | None, part: Part) -> dict[str, st
         # The N of a product is no batch.
         return names | {rank_of(name): DIMS[shape.dim(name) or 0] for name in shape.names}
     there = Shape.of(workload.layer)
-    if (there.native(), there.stride) != (shape.native(), shape.stride):
+    if (there.sizes, there.stride) != (shape.sizes, shape.stride):
         part.fail(f"maps the layer {workload.layer.shape}; give that layer")
     return {name: DIMS[there.dim(dim) or 0] for name, dim in workload.dims.items()}
 
@@ -73,8 +76,7 @@ def nest_of(evaluator: HierarchyEvaluator, mapping: NestMapping, refuse: Refuse)
         raise refuse(f"it has the status {status}")
     cuts, hierarchy = cuts_of(evaluator.shape, mapping), evaluator.hierarchy
     nest = [{cut.dim: cut.tile for cut in each if cut.chunks > 1} for each in cuts]
-    left = dict(zip(DIMS, evaluator.shape.native(), strict=True))
-    left |= {dim: tile for loops in nest for dim, tile in loops.items()}
+    left = evaluator.shape.sizes | {dim: tile for loops in nest for dim, tile in loops.items()}
     last, names = last_memory(hierarchy), names_of(evaluator.shape)
     below = {dim for loops in nest[last + 1 :] for dim in loops}
     for dim in DIMS:

@@ -142,7 +142,7 @@ def nest_from_accelforge(
         dims = {name.lower(): dim for name, dim in dims.items()}
     tensors = workloads.TENSORS if workload is None else [each.name for each in workload.tensors]
     nodes = _Nodes(hierarchy, dims, dict(zip(tensors, TENSORS, strict=True)))
-    nodes.read(part, dict(zip(DIMS, shape.native(), strict=True)))
+    nodes.read(part, shape.sizes)
     nest, kept = nodes.nest(part), {name: {*places} for name, places in nodes.held.items()}
     return MappedNest(mapping_of(nest, evaluator), keeping(hierarchy, kept, part))
 

@@ -27,7 +27,7 @@ from maestro_env.exchange.hierarchy import (
 from maestro_env.exchange.nest import unsayable
 from maestro_env.exchange.timeloop import BETWEEN, KEPT, Bounds, Rests, read_bounds
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.files.timeloop import problem_layer
 from maestro_env.workloads.layer import Layer
 
@@ -45,24 +45,12 @@ def nest_to_timeloop(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hier
     """
     evaluator = HierarchyEvaluator(layer, hierarchy)
     nest, names = nest_of(evaluator, mapping, _REFUSE), names_of(evaluator.shape)
-    extents = dict(zip(DIMS, evaluator.shape.native(), strict=True))
     bounds = _bounds(
         [{names[dim]: tile for dim, tile in loops.items()} for loops in nest],
-        {names[dim]: extent for dim, extent in extents.items()},
+        {names[dim]: extent for dim, extent in evaluator.shape.sizes.items() if extent > 1},
     )
-    lines = ["mapping:"]
-    for element in hierarchy.elements:
-        if isinstance(element, MemoryElement):
-            keep, bypass = (
-                ", ".join(
-                    name for name, each in DATASPACES.items() if (each in element.keeps) is of
-                )
-                for of in (True, False)
-            )
-            lines.append(
-                f"- {{target: {scalar(element.name)}, type: datatype, keep: [{keep}], "
-                f"bypass: [{bypass}]}}"
-            )
+    memories = (each for each in hierarchy.elements if isinstance(each, MemoryElement))
+    lines = ["mapping:", *map(_keeping, memories)]
     for (target, kind), axes in _places(hierarchy).items():
         # From the innermost; those along X first.
         listed = [bound for axis in axes for bound in reversed(bounds[axes[axis]])]
@@ -77,6 +65,16 @@ def nest_to_timeloop(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hier
                 f"permutation: [{', '.join(ranks)}]{split if kind == 'spatial' else ''}}}"
             )
     return "\n".join(lines) + "\n"
+
+
+def _keeping(memory: MemoryElement) -> str:
+    """Write what a memory keeps."""
+    keep = [name for name, tensor in DATASPACES.items() if tensor in memory.keeps]
+    bypass = [name for name in DATASPACES if name not in keep]
+    return (
+        f"- {{target: {scalar(memory.name)}, type: datatype, keep: [{', '.join(keep)}], "
+        f"bypass: [{', '.join(bypass)}]}}"
+    )
 
 
 def _bounds(nest: Nest, extents: dict[str, int]) -> list[Bounds]:
@@ -144,7 +142,7 @@ def nest_from_timeloop(
         spaces = dict(
             zip((each.name for each in problem.tensors), DATASPACES.values(), strict=True)
         )
-    extents = dict(zip(DIMS, shape.native(), strict=True))
+    extents = shape.sizes
     places, memories = _places(hierarchy), {each.name: each for each in hierarchy.elements}
     bounds: list[Bounds] = [()] * len(hierarchy.elements)
     kept: dict[str, set[str]] = {}

@@ -31,7 +31,7 @@ class Cut:
 
 def cuts_of(shape: Shape, mapping: Sequence[Sequence[tuple[str, int]]]) -> list[list[Cut]]:
     """Return the loops of each element of a mapping that has results, outermost first."""
-    box = dict(zip(DIMS, shape.native(), strict=True))
+    box = shape.sizes
     found = []
     for loops in mapping:
         cuts = []

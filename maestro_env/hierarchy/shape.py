@@ -95,6 +95,11 @@ class Shape:
         own = {dim: name for name, dim in self.names.items()}
         return own.get(DIMS[number], DIMS[number])
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Extents of all of ``DIMS``."""
+        return {dim: self.extents.get(dim, 1) for dim in DIMS}
+
     def native(self) -> list[int]:
         """Return all extents in the order of ``DIMS``."""
-        return [self.extents.get(dim, 1) for dim in DIMS]
+        return [*self.sizes.values()]
