@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hierarchy_cases import evaluator_of, random_row
-from hierarchy_simulator import TENSORS, Nest, compute_cycles, words
+from hierarchy_simulator import TENSORS, Nest, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +43,6 @@ def test_cycles_energy_and_utilization_add_up(seed: int) -> None:
     units = math.prod(max(each) + 1 for each in zip(*next(nest.steps(nest.loops)), strict=True))
     busy = cost.macs / (cost.latency_cycles * units * simd)
     assert found.utilization.total == pytest.approx(busy, rel=1e-12)
-    assert found.utilization.tiles * compute_cycles(nest, 1) * units == pytest.approx(cost.macs)
     assert all(0 < share <= 1 for share in found.utilization.fanouts.values())
     assert str(found)
     json.dumps(found.figures())
@@ -98,7 +97,7 @@ def test_a_port_that_saves_cycles_does_so_when_it_is_doubled(seed: int) -> None:
     fields = {"bandwidth": "bw", "read bandwidth": "read_bw", "write bandwidth": "write_bw"}
     for resource, saved in found.bottleneck.saved_cycles.items():
         name, _, what = resource.partition(" ")
-        if not what:
+        if what not in fields:
             continue
         elements = [
             replace(each, **{fields[what]: 2 * getattr(each, fields[what])})

@@ -18,12 +18,8 @@ from maestro_env.explanation.cycles import (
 )
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.explanation import Explanation, explain_mapping
-from maestro_env.explanation.hierarchy import (
-    Fill,
-    HierarchyExplanation,
-    Utilization,
-    explain_hierarchy,
-)
+from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
+from maestro_env.explanation.hierarchy_parts import Fill, Utilization
 from maestro_env.explanation.neighbours import (
     Neighbour,
     better,

@@ -9,9 +9,8 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
+from maestro_env.explanation.bottleneck import Bottleneck, cost_of, find_bottleneck
 from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
-from maestro_env.explanation.costs import cost_of
 from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.neighbours import Neighbour, better, better_with_room, find_neighbours

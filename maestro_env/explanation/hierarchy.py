@@ -7,17 +7,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Element,
     FanoutElement,
-    Hierarchy,
     MemoryElement,
 )
 from maestro_env.base.errors import MappingError
 from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
+from maestro_env.explanation.hierarchy_parts import (
+    Fill,
+    Utilization,
+    energy_of,
+    fills_of,
+    reuse_of,
+    utilization_of,
+)
 from maestro_env.explanation.reuse import Stage
 from maestro_env.explanation.text import (
     bound_lines,
@@ -27,63 +32,29 @@ from maestro_env.explanation.text import (
     table,
 )
 from maestro_env.explanation.traffic import Energy
+from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.floors import tensor_words
 from maestro_env.workloads.layer import Layer
 
 NEST_PARTS = {
     "first_fill": "first tiles travel inwards, memory by memory",
-    "compute": "multiply-accumulates of the unit with the largest tiles",
+    "compute": "the unit with the largest tiles works, step by step",
     "port_wait": "the busiest port takes longer than that",
     "last_drain": "last outputs travel outwards",
 }
 """Parts of the latency, and what happens in them (H6)."""
 
 _COMPUTE = "compute"
-_PORTS = {"bw": "bandwidth", "read_bw": "read bandwidth", "write_bw": "write bandwidth"}
-
-
-@dataclass(frozen=True)
-class Utilization:
-    """Shares that multiply to the share of the peak throughput, each from 0 to 1.
-
-    Args:
-        time: of the cycles, in which units compute.
-        fanouts: of the instances of each fan-out that are ever at work, by its name; 1 where it has
-            no size.
-        tiles: of the largest tile, that a tile has on average; ragged ones are shorter or missing.
-        lanes: of the MACs that a unit does in a cycle.
-    """
-
-    time: float
-    fanouts: Mapping[str, float]
-    tiles: float
-    lanes: float
-
-    @property
-    def total(self) -> float:
-        """Share of the peak throughput."""
-        return self.time * math.prod(self.fanouts.values()) * self.tiles * self.lanes
-
-
-@dataclass(frozen=True)
-class Fill:
-    """How full a memory, or its room for a tensor, is; of one instance.
-
-    Args:
-        name: of the physical memory, followed by that of the tensor if each has its room.
-        needed_bits: of all tiles, as often as they are held.
-        capacity_bits: None without limit.
-    """
-
-    name: str
-    needed_bits: float
-    capacity_bits: int | None
-
-    @property
-    def share(self) -> float | None:
-        """Share of the capacity, None without limit."""
-        return None if self.capacity_bits is None else self.needed_bits / self.capacity_bits
+# Fields of memories that cost time: what they are called, and the value that costs none.
+_LIMITS: Mapping[str, tuple[str, Any]] = {
+    "bw": ("bandwidth", None),
+    "read_bw": ("read bandwidth", None),
+    "write_bw": ("write bandwidth", None),
+    "cache": ("cache misses", None),
+    "launch_cycles": ("launches", 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -101,6 +72,7 @@ class HierarchyExplanation:
         reuse: accesses avoided, by tensor.
         accesses: of the first memory, by tensor, in words.
         least_accesses: of which a mapping can have no fewer: every word once.
+        bounds: of any mapping.
         fills: of the memories, main memory left out.
     """
 
@@ -114,6 +86,7 @@ class HierarchyExplanation:
     reuse: Mapping[str, tuple[Stage, ...]]
     accesses: Mapping[str, float]
     least_accesses: Mapping[str, int]
+    bounds: Bounds
     fills: tuple[Fill, ...]
 
     def __str__(self) -> str:
@@ -148,6 +121,8 @@ class HierarchyExplanation:
             },
             "accesses": dict(self.accesses),
             "least_accesses": dict(self.least_accesses),
+            "least_cycles": self.bounds.latency_cycles,
+            "least_nj": self.bounds.energy_nj,
             "filled": {each.name: each.share for each in self.fills},
         }
 
@@ -175,12 +150,13 @@ def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Hi
         cost=cost,
         bottleneck=_bottleneck(evaluator, mapping),
         cycles=dict(zip(NEST_PARTS, parts, strict=True)),
-        utilization=_utilized(evaluator, mapping, cost),
-        energy=_count_energy(evaluator.hierarchy, cost),
-        reuse={tensor: _chain(evaluator.hierarchy, cost, tensor) for tensor in TENSORS},
+        utilization=utilization_of(evaluator, mapping, cost),
+        energy=energy_of(evaluator.hierarchy, cost),
+        reuse={tensor: reuse_of(evaluator.hierarchy, cost, tensor) for tensor in TENSORS},
         accesses={each.tensor: each.parent_reads + each.parent_writes for each in outermost},
-        least_accesses=_least_accesses(evaluator),
-        fills=tuple(_filled(evaluator.hierarchy, cost)),
+        least_accesses=dict(zip(TENSORS, tensor_words(evaluator.shape), strict=True)),
+        bounds=lower_bound(evaluator.layer, evaluator.hierarchy, evaluator.conventions),
+        fills=tuple(fills_of(evaluator.hierarchy, cost)),
     )
 
 
@@ -193,7 +169,7 @@ def _why_invalid(
     """Name what exceeds a limit, and the way out."""
     elements = evaluator.hierarchy.elements
     if cost is not None:
-        for fill in _filled(evaluator.hierarchy, cost):
+        for fill in fills_of(evaluator.hierarchy, cost):
             if fill.share is not None and fill.share > 1:
                 return (
                     f"{status}: tiles take {fill.needed_bits:,.0f} bits of {fill.name}, which has "
@@ -220,8 +196,8 @@ def _bottleneck(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Bottlene
     ports = [
         f"{element.name} {what}"
         for element in hierarchy.elements
-        for field, what in _PORTS.items()
-        if getattr(element, field, None) is not None
+        for field, (what, free) in _LIMITS.items()
+        if getattr(element, field, free) != free
     ]
 
     def latency_without(names: Collection[str]) -> float:
@@ -239,102 +215,10 @@ def _freed(element: Element, names: Collection[str]) -> Element:
     """Return an element without limits of the ports that are named."""
     if not isinstance(element, MemoryElement):
         return element
-    unlimited = {field: None for field, what in _PORTS.items() if f"{element.name} {what}" in names}
-    return replace(element, **unlimited)  # type: ignore[arg-type]
-
-
-def _utilized(
-    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost
-) -> Utilization:
-    hierarchy = evaluator.hierarchy
-    shares, units = {}, 1
-    for element, cuts in zip(hierarchy.elements, cuts_of(evaluator.shape, mapping), strict=True):
-        if isinstance(element, FanoutElement):
-            used = units_of(cuts)
-            units *= used
-            shares[element.name] = used / (element.size or used)
-    simd = hierarchy.mac.simd
-    # Of a unit that does one MAC a cycle.
-    single = replace(hierarchy, mac=replace(hierarchy.mac, simd=1))
-    one, _ = replace(evaluator, hierarchy=single).evaluate(mapping)
-    assert one is not None
-    return Utilization(
-        time=cost.compute_cycles / cost.latency_cycles,
-        fanouts=shares,
-        tiles=cost.macs / (one.compute_cycles * units),
-        lanes=one.compute_cycles / (cost.compute_cycles * simd),
-    )
-
-
-def _count_energy(hierarchy: Hierarchy, cost: HierarchyCost) -> Energy:
-    """Return the energy by physical memory and fan-out (H7), from the innermost."""
-    elements = {element.name: element for element in hierarchy.elements}
-    places = list(elements)
-    picojoules = {name: dict.fromkeys(TENSORS, 0.0) for name in places}
-
-    def access(name: str, tensor: str, reads: float, writes: float) -> None:
-        memory = elements.get(name)
-        if isinstance(memory, MemoryElement):
-            pool = elements[memory.pool or name]
-            assert isinstance(pool, MemoryElement)
-            bits = memory.widths(hierarchy.word_bits)[TENSORS.index(tensor)]
-            energy = reads * pool.read_pj_per_bit + writes * pool.write_pj_per_bit
-            picojoules[pool.name][tensor] += bits * energy
-
-    for moved in cost.traffic:
-        access(moved.parent, moved.tensor, moved.parent_reads, moved.parent_writes)
-        access(moved.child, moved.tensor, moved.child_reads, moved.child_writes)
-        parent = elements[moved.parent]
-        assert isinstance(parent, MemoryElement)
-        bits = parent.widths(hierarchy.word_bits)[TENSORS.index(moved.tensor)]
-        carried = moved.child_words + (moved.child_writes if moved.tensor == "output" else 0)
-        for fanout in _between(hierarchy, moved.parent, moved.child):
-            picojoules[fanout.name][moved.tensor] += bits * carried * fanout.pj_per_bit
-    spent = [name for name in reversed(places) if any(picojoules[name].values())]
-    rows = [[picojoules[name][tensor] / 1000 for tensor in TENSORS] for name in spent]
-    accesses = np.array(rows, dtype=np.float64).reshape(len(spent), len(TENSORS))
-    return Energy(tuple(spent), cost.macs * hierarchy.mac.pj / 1000, accesses)
-
-
-def _between(hierarchy: Hierarchy, parent: str, child: str) -> list[FanoutElement]:
-    """Return the fan-outs between a memory and another, or the MACs."""
-    names = [*hierarchy.names, child]
-    inside = hierarchy.elements[names.index(parent) : names.index(child)]
-    return [each for each in inside if isinstance(each, FanoutElement)]
-
-
-def _chain(hierarchy: Hierarchy, cost: HierarchyCost, tensor: str) -> tuple[Stage, ...]:
-    """Return where a tensor is reused, from the MACs, which may latch it, to the first memory."""
-    stages: list[Stage] = []
-    place, wanted = "MACs", cost.macs
-    for moved in reversed([each for each in cost.traffic if each.tensor == tensor]):
-        stages.append(Stage(place, wanted, moved.child_words))
-        if fanouts := _between(hierarchy, moved.parent, moved.child):
-            names = " and ".join(each.name for each in fanouts)
-            stages.append(Stage(names, moved.child_words, moved.parent_words))
-        place, wanted = moved.parent, moved.parent_words
-    latched = stages[0].avoided > 0
-    return tuple(stages[0 if latched or len(stages) == 1 else 1 :])
-
-
-def _least_accesses(evaluator: HierarchyEvaluator) -> dict[str, int]:
-    """Return the words of each tensor: those that move once into a memory that holds all."""
-    outer, inner = MemoryElement(name="outer"), MemoryElement(name="inner")
-    cost, _ = HierarchyEvaluator(evaluator.shape, Hierarchy([outer, inner])).evaluate([[], []])
-    assert cost is not None
-    return {each.tensor: each.parent_words for each in cost.traffic if each.parent == "outer"}
-
-
-def _filled(hierarchy: Hierarchy, cost: HierarchyCost) -> Iterator[Fill]:
-    for element in hierarchy.elements[1:]:
-        if not isinstance(element, MemoryElement) or element.pool is not None:
-            continue
-        bits = cost.tile_bits[element.name]
-        if isinstance(element.capacity_bits, Mapping):
-            for tensor, room in element.capacity_bits.items():
-                yield Fill(f"{element.name} {tensor}", bits[tensor], room)
-        elif any(bits.values()):
-            yield Fill(element.name, sum(bits.values()), element.capacity_bits)
+    unlimited = {
+        field: free for field, (what, free) in _LIMITS.items() if f"{element.name} {what}" in names
+    }
+    return replace(element, **unlimited)
 
 
 # --- Text ---------------------------------------------------------------------------------------
@@ -350,6 +234,11 @@ def _heading(explanation: HierarchyExplanation) -> Iterator[str]:
         f"{cost.latency_cycles:,.0f} cycles, {cost.energy_nj:,.6g} nJ, "
         f"{explanation.utilization.total:.1%} of the peak throughput"
     )
+    bounds = explanation.bounds
+    yield (
+        f"No mapping takes less than {bounds.latency_cycles:,.0f} cycles, "
+        f"{bounds.energy_nj:,.6g} nJ"
+    )
     yield ""
     for name, loops in zip(evaluator.hierarchy.names, explanation.mapping, strict=True):
         listed = ", ".join(f"{dim} in tiles of {tile}" for dim, tile in loops)
@@ -364,8 +253,10 @@ def _utilization(explanation: HierarchyExplanation) -> Iterator[str]:
         *((name, share, "of the instances have work") for name, share in used.fanouts.items()),
         ("tiles", used.tiles, "of the largest tile, on average: others are ragged"),
     ]
-    if explanation.evaluator.hierarchy.mac.simd > 1:
+    if used.lanes < 1:
         rows.append(("lanes", used.lanes, "of the MACs that a unit does in a cycle"))
+    if used.steps < 1:
+        rows.append(("steps", used.steps, "of the time has MACs; steps take some cycles at least"))
     rows.append(("all", used.total, "of the peak throughput"))
     yield from table([(name, f"{share:.1%}", what) for name, share, what in rows], left=(0, 2))
 
