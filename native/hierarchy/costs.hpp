@@ -39,7 +39,9 @@ class Costs {
   void count(const std::vector<Moved>& moved, std::vector<Flows>& flows) const;
   // Bits that tiles of a tensor, or of all (kTensors), take of the physical memory of an element.
   double needs(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
-  bool fits(const Nest& nest, const Traffic& traffic) const;
+  bool fits(const Nest& nest, const Traffic& traffic) const { return missing(nest, traffic) == 0; }
+  // The sum of the shares of all capacities that the tiles exceed them by.
+  double missing(const Nest& nest, const Traffic& traffic) const;
   // `used` are the instances of each element; wanted where transfers are not exposed.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
                   double compute_cycles, double macs);

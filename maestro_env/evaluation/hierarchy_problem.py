@@ -1,0 +1,121 @@
+"""Mapping a layer to an accelerator with any number of memories, as mappers see it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AnyProblem, computed_figures
+from maestro_env.evaluation.status import STATUSES, Rows
+from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.mapspace.space import Points
+
+MODEL = "hierarchy"
+"""Name of the cost model (docs/spec/hierarchy.md)."""
+
+
+@dataclass(frozen=True)
+class HierarchyProblem(AnyProblem):
+    """A space of mappings with the cost model ``hierarchy``: what mappers search.
+
+    Rows of metrics have latency, MACs, MACs a cycle and utilization, and energy and power if the
+    accelerator has energies. ``space.evaluator`` has the words that a mapping moves.
+
+    Args:
+        space: the vectors; it holds layer and accelerator too.
+
+    Raises:
+        ArgumentTypeError: no such space; the methods raise it too.
+        ModelError: by ``score`` and ``observe``, an objective with a figure that is not computed.
+    """
+
+    space: HierarchySpace
+
+    def __post_init__(self) -> None:
+        require_type("space", self.space, HierarchySpace, "a layer's on some accelerator")
+
+    @property
+    def model(self) -> str:
+        """Name of the cost model."""
+        return MODEL
+
+    @property
+    def hardware(self) -> Hierarchy:
+        """What it is mapped to."""
+        return self.space.hardware
+
+    def evaluate_mapping(self, mapping: NestMapping) -> tuple[Cost | None, str]:
+        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
+        row, status = self._native.evaluate_mapping(self.space.evaluator.loops(mapping))
+        return (None if np.isnan(row[0]) else Cost.from_row(row.tolist())), status
+
+    def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
+        """Return how much evaluated int32[N, D] vectors lack to be valid, float64[N].
+
+        It is the sum of the missing shares of all capacities; 1 for any other error.
+        """
+        found, wrong = np.zeros(len(points)), rows.status != STATUSES.index("ok")
+        found[wrong] = self._native.violations(self.space.native, points[wrong])
+        return found
+
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        """Names of the metrics that the model computes."""
+        return computed_figures(self)
+
+    @cached_property
+    def least(self) -> Mapping[str, float]:
+        """Lower bounds of figures that the hardware sets, by name: of all MACs, without traffic."""
+        macs, (elements, mac) = self.layer.macs, self.hardware.native()
+        lanes = math.prod([each.get("size", 1) for each in elements]) * mac["simd"]
+        return {"latency_cycles": -(-macs // lanes), "energy_nj": macs * mac["pj"] / 1000}
+
+    @property
+    def masks_complete(self) -> bool:
+        """Whether what masks allow is always valid in the end."""
+        return True
+
+    @property
+    def native_masks(self) -> _native.HierarchyMasks:
+        """What ``Masks`` asks in the C++ core."""
+        return _native.HierarchyMasks(self.space.native, *self.space.evaluator.native())
+
+    def why_nothing_fits(self) -> str:
+        """Say which memories are too small for single words; empty if some mapping fits."""
+        smallest = self.space.decode(np.zeros(len(self.space.parameters), dtype=np.int32))
+        cost, status = self.space.evaluator.evaluate(smallest)
+        if cost is None or status == "ok":
+            return ""
+        # The first memory has room for all.
+        needs = [f"{name} {bits:,.0f}" for name, bits in list(cost.needed_bits.items())[1:]]
+        return (
+            f"no mapping fits: the smallest tiles take these bits: {', '.join(needs)}; raise the "
+            f"capacities of {self.hardware.name or 'the accelerator'}"
+        )
+
+    def columns_of(self, objective: Objective) -> tuple[int, ...]:
+        """Return the factors of an objective that this model can have, as indices of metrics."""
+        missing = [name for name in objective.factors if name not in self.figures]
+        if missing:
+            raise ModelError(
+                f"objective {objective.name} needs {missing[0]}, which model {MODEL} does not "
+                f"compute for {self.hardware.name or 'this accelerator'}; allowed: objectives of "
+                f"{', '.join(sorted(self.figures))}, or an accelerator with energies"
+            )
+        return objective.columns
+
+    @cached_property
+    def _native(self) -> _native.HierarchyEvaluator:
+        return _native.HierarchyEvaluator(*self.space.evaluator.native())
