@@ -8,16 +8,15 @@ namespace gym::hierarchy {
 
 namespace {
 
-constexpr LoopSet kSliding = set_of(kLoopP, kLoopQ, kLoopR, kLoopS);
-
-// The dimensions that are axes of a tensor by themselves; the input's others are pairs.
-constexpr std::array<LoopSet, kTensors> kSingles = {kInputSingles, kFilterLoops, kOutputLoops};
-
-bool slides(TensorId tensor, int dim) {
-  return tensor == kInput && has(kSliding, static_cast<LoopId>(dim));
+// Of a pair with one index of either dimension, the other is an axis of the input by itself: its
+// indices touch different words.
+LoopSet sliding_loops(const Shape& shape) {
+  const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
+  LoopSet loops = 0;
+  if (real(kLoopP) && real(kLoopR)) loops |= set_of(kLoopP, kLoopR);
+  if (real(kLoopQ) && real(kLoopS)) loops |= set_of(kLoopQ, kLoopS);
+  return loops;
 }
-
-bool is_single(TensorId tensor, int dim) { return has(kSingles[tensor], static_cast<LoopId>(dim)); }
 
 std::vector<Boundary> boundaries_of(const Accelerator& accelerator) {
   std::vector<Boundary> found;
@@ -42,19 +41,19 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       accelerator_(accelerator),
       options_(options),
       boundaries_(boundaries_of(accelerator)),
+      sliding_(sliding_loops(shape)),
+      singles_{(kInputSingles | set_of(kLoopP, kLoopQ, kLoopR, kLoopS)) & ~sliding_, kFilterLoops,
+               kOutputLoops},
       axes_{Axis{kLoopP, kLoopR, {shape.stride[0], shape.dilation[0]}, {}, {}},
             Axis{kLoopQ, kLoopS, {shape.stride[1], shape.dilation[1]}, {}, {}}} {
-  const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
-  const bool rows = real(kLoopP) || real(kLoopR), columns = real(kLoopQ) || real(kLoopS);
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
-    const bool paired = slides(kInput, d) && (d == kLoopP || d == kLoopR ? rows : columns);
-    if (real(d) || paired) dims_.push_back(d);
+    if (shape.extent[d] > 1) dims_.push_back(d);
   }
 }
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
-    const bool listed = has(kSliding, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
+    const bool listed = has(sliding_, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
     factors_[d].open(nest.chain(d), listed);
   }
   for (Axis& axis : axes_) {
@@ -91,28 +90,28 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, co
     moved.words[first] = words(nest, boundary, sum);
   }
   if (boundary.child == accelerator_.mac()) return;
+  const bool output = boundary.tensor == kOutput;
+  set(nest, sum, {output ? Cut::last : Cut::first});
+  moved.edge[first] = product(sum);
+  if (!output || options_.psum != PartialSums::bias) return;
   set(nest, sum, {Cut::first});
   moved.begin[first] = product(sum);
-  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
-  moved.edge[first] = product(sum);
 }
 
 // Each word arrives for the first time once at each parent that adds up a part of it.
 void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved) {
   if (options_.psum == PartialSums::bias) return;
   constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
-  const auto distinct = [&](Side side) {
-    Sum sum = sum_of(nest, boundary, side);
-    std::int64_t words = 1;
-    for (const LoopId d : dims_) {
-      if (has(kReduced, d)) continue;
-      set(nest, sum, d, {});
-      words *= factors_[d][sum.factor[d]].size;
-    }
-    return words;
-  };
-  moved.fresh = distinct(kParents) * instances(nest, boundary.parent, kReduced);
-  if (timed) moved.fresh_first = distinct(kFirstParent);
+  moved.fresh = instances(nest, boundary.parent, kReduced);
+  moved.fresh_first = 1;
+  Sum sum = sum_of(nest, boundary, kFirstParent);
+  for (const LoopId d : dims_) {
+    if (has(kReduced, d)) continue;
+    moved.fresh *= shape_.extent[d];
+    if (!timed) continue;
+    set(nest, sum, d, {});
+    moved.fresh_first *= factors_[d][sum.factor[d]].size;
+  }
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
@@ -169,12 +168,13 @@ std::int64_t Traffic::product(const Sum& sum, bool halo) {
     words *= is_single(sum.tensor, d) ? factor.size : factor.count;
   }
   if (sum.tensor != kInput || words == 0) return words;
-  for (Axis& axis : axes_) words *= axis_words(axis, sum, halo);
+  for (Axis& axis : axes_) {
+    if (has(sliding_, axis.output)) words *= axis_words(axis, sum, halo);
+  }
   return words;
 }
 
 std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
-  if (shape_.extent[axis.output] == 1 && shape_.extent[axis.window] == 1) return 1;
   const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
                             static_cast<std::uint64_t>(taps) << 1 | (halo ? 1 : 0);
@@ -212,7 +212,7 @@ Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side si
   return sum;
 }
 
-View Traffic::view(const Chain& chain, int dim, const Boundary& boundary, Side side) const {
+View Traffic::view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const {
   View view;
   for (const Loop& loop : chain.loops) {
     if (loop.element >= boundary.child) break;
@@ -233,7 +233,7 @@ View Traffic::view(const Chain& chain, int dim, const Boundary& boundary, Side s
 }
 
 // Whether the units below one parent share no words (H3.3, H3.6).
-bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) const {
+bool Traffic::separate(const Loop& loop, LoopId dim, const Boundary& boundary) const {
   if (!accelerator_.elements[loop.element].fanout.together[boundary.tensor]) return true;
   if (!slides(boundary.tensor, dim)) return false;
   return loop.apart_from < boundary.child || options_.share_tiles;
@@ -267,7 +267,10 @@ std::int64_t Traffic::tile_words(const Nest& nest, TensorId tensor, int element)
   std::int64_t words = 1;
   for (const LoopId d : dims_) words *= is_single(tensor, d) ? box(d) : 1;
   if (tensor != kInput) return words;
-  for (const Axis& axis : axes_) words *= axis.sliding.words({box(axis.output), box(axis.window)});
+  for (const Axis& axis : axes_) {
+    if (!has(sliding_, axis.output)) continue;
+    words *= axis.sliding.words({box(axis.output), box(axis.window)});
+  }
   return words;
 }
 

@@ -64,8 +64,8 @@ class Traffic {
   };
 
   Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
-  View view(const Chain& chain, int dim, const Boundary& boundary, Side side) const;
-  bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
+  View view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const;
+  bool separate(const Loop& loop, LoopId dim, const Boundary& boundary) const;
   void set(const Nest& nest, Sum& sum, LoopId dim, Cut cut);
   void set(const Nest& nest, Sum& sum, Cut cut);
   // Without `halo`, tiles of a sliding axis that have moved share nothing.
@@ -78,11 +78,17 @@ class Traffic {
                  Moved& moved);
   void add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved);
 
+  bool slides(TensorId tensor, LoopId dim) const { return tensor == kInput && has(sliding_, dim); }
+  bool is_single(TensorId tensor, LoopId dim) const { return has(singles_[tensor], dim); }
+
   const Shape& shape_;
   const Accelerator& accelerator_;
   const Options& options_;
   std::vector<Boundary> boundaries_;
-  // Those of more than one index, and their partners in a pair: the others change nothing.
+  // The dimensions of pair axes, and those that are axes of a tensor by themselves.
+  LoopSet sliding_;
+  std::array<LoopSet, kTensors> singles_;
+  // Those of more than one index: the others change nothing.
   std::vector<LoopId> dims_;
   std::array<Factors, kLoops> factors_;
   std::array<Axis, 2> axes_;
