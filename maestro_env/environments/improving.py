@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.environments.actions import Actions, Mask, as_integers
 from maestro_env.environments.env import MaestroEnv
@@ -255,7 +256,7 @@ class MaestroImproveEnv(MaestroEnv):
         self,
         layer: str | Layer | None = None,
         objective: str | Objective = "edp",
-        hardware: str | Hardware = "unlimited",
+        hardware: str | Hardware | Hierarchy = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = AUTO,
         tiles: str = "integers",

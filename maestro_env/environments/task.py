@@ -11,17 +11,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.context import context
+from maestro_env.evaluation.hierarchy_problem import make_problems
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, find_schema, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem
 from maestro_env.evaluation.rewards import Observations
-from maestro_env.mapspace.space import MapSpace, Points, Space
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -69,8 +70,7 @@ class Task(Recomputed):
     @cached_property
     def context(self) -> NDArray[np.float32]:
         """Layer, hardware and objective, float32[C], by the names of ``CONTEXT``."""
-        problem = require_two_levels(self.problem, "a context")
-        return context(problem.layer, problem.hardware, self.objective)
+        return context(self.problem.layer, self.problem.hardware, self.objective)
 
     @cached_property
     def optimum(self) -> tuple[float, float]:
@@ -115,7 +115,7 @@ def make_tasks(
     layer: str | Layer | None,
     layers: Sequence[str | Layer] | None,
     objective: str | Objective,
-    hardware: str | Hardware,
+    hardware: str | Hardware | Hierarchy,
     model: str,
     schema: str,
     tiles: str,
@@ -126,13 +126,12 @@ def make_tasks(
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
-    objective, hardware = find_objective(objective), find_hardware(hardware)
+    objective = find_objective(objective)
     found = [find_layer(each) for each in _given(layer, layers)]
-    schema = find_schema(schema, found, hardware, tiles, model)
-    spaces = [MapSpace(each, hardware, schema, tiles) for each in found]
-    for space in spaces:
-        _require_alike(spaces[0], space)
-    return [Task(Problem(space, model, guard), objective) for space in spaces]
+    problems = make_problems(found, hardware, model, schema, tiles, guard)
+    for problem in problems:
+        _require_alike(problems[0].space, problem.space)
+    return [Task(problem, objective) for problem in problems]
 
 
 def _given(

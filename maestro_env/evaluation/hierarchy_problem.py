@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,19 +11,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.finding import find_hardware, find_hierarchy
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import ModelError
+from maestro_env.base.errors import MapSpaceError, ModelError, quoted
 from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, computed_figures
+from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, computed_figures, find_schema
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.workloads.layer import Layer
 
 MODEL = "hierarchy"
 """Name of the cost model (docs/spec/hierarchy.md)."""
+
+
+def make_problems(
+    layers: Sequence[Layer],
+    hardware: str | Hardware | Hierarchy,
+    model: str = DEFAULT_MODEL,
+    schema: str = AUTO,
+    tiles: str = "integers",
+    guard: bool = True,
+) -> list[AnyProblem]:
+    """Return a problem for each of some layers, on one accelerator under any cost model.
+
+    Args:
+        layers: to be mapped.
+        hardware: of the kind that the model knows, or text for ``find_hardware`` or
+            ``find_hierarchy``.
+        model: a name of ``MODELS``, or ``hierarchy``.
+        schema: text for ``find_schema``; for mappings of two levels alone.
+        tiles: a name of ``TILES``.
+        guard: as in ``Problem``.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
+    """
+    if model != MODEL:
+        if isinstance(hardware, Hierarchy):
+            raise ModelError(
+                f"model {model} does not know accelerators of any memories, such as "
+                f"{hardware.name}; allowed: a Hardware, or model {MODEL}"
+            )
+        found = find_hardware(hardware)
+        name = find_schema(schema, layers, found, tiles, model)
+        return [Problem(MapSpace(each, found, name, tiles), model, guard) for each in layers]
+    if isinstance(hardware, Hardware):
+        raise ModelError(
+            f"model {MODEL} does not know accelerators of two buffers, such as {hardware.name}; "
+            f"allowed: a Hierarchy, or model {', '.join(MODELS)}"
+        )
+    if schema != AUTO:
+        raise MapSpaceError(f"schema is {quoted(schema)}; allowed under {MODEL}: {AUTO}")
+    accelerator = find_hierarchy(hardware)
+    return [HierarchyProblem(HierarchySpace(each, accelerator, tiles)) for each in layers]
 
 
 @dataclass(frozen=True)
