@@ -47,7 +47,9 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       axes_{Axis{kLoopP, kLoopR, {shape.stride[0], shape.dilation[0]}, {}, {}},
             Axis{kLoopQ, kLoopS, {shape.stride[1], shape.dilation[1]}, {}, {}}} {
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
-    if (shape.extent[d] > 1) dims_.push_back(d);
+    if (shape.extent[d] == 1) continue;
+    dims_.push_back(d);
+    macs_ = wrap_mul(macs_, shape.extent[d]);
   }
 }
 
@@ -63,13 +65,17 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   moved.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
-    Sum parents = sum_of(nest, boundary, kParents), children = sum_of(nest, boundary, kChildren);
+    Sum parents = sum_of(nest, boundary, kParents);
     moved[b].words[kParents] = words(nest, boundary, parents);
-    moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
-                                                                : words(nest, boundary, children);
-    if (timed) {
-      add_first(nest, boundary, kParents, parents, moved[b]);
-      if (boundary.child != accelerator_.mac()) {
+    if (timed) add_first(nest, boundary, kParents, parents, moved[b]);
+    if (boundary.child == accelerator_.mac() && forgets(boundary)) {
+      // One word a MAC.
+      moved[b].words[kChildren] = macs_;
+    } else {
+      Sum children = sum_of(nest, boundary, kChildren);
+      moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
+                                                                  : words(nest, boundary, children);
+      if (timed && boundary.child != accelerator_.mac()) {
         add_first(nest, boundary, kChildren, children, moved[b]);
       }
     }
@@ -153,7 +159,9 @@ std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum
 }
 
 void Traffic::set(const Nest& nest, Sum& sum, LoopId dim, Cut cut) {
-  sum.factor[dim] = factors_[dim].find(nest.chain(dim).above[sum.child], cut, sum.views[dim]);
+  const int above = nest.chain(dim).above[sum.child];
+  // What nothing cuts is the same in all steps.
+  sum.factor[dim] = factors_[dim].find(above, above > 0 ? cut : Cut{}, sum.views[dim]);
 }
 
 void Traffic::set(const Nest& nest, Sum& sum, Cut cut) {
@@ -206,6 +214,7 @@ std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo)
 
 Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) const {
   Sum sum{boundary.tensor, boundary.child, {}, {}};
+  if (side == kFirstChild) return sum;
   for (const LoopId d : dims_) {
     if (nest.chain(d).spatial > 0) sum.views[d] = view(nest.chain(d), d, boundary, side);
   }
@@ -218,7 +227,6 @@ View Traffic::view(const Chain& chain, LoopId dim, const Boundary& boundary, Sid
     if (loop.element >= boundary.child) break;
     if (!loop.spatial) continue;
     const std::uint32_t one = 1u << loop.number;
-    if (side == kFirstChild) continue;
     if (side == kChildren) {
       view.apart |= one;
     } else if (loop.element < boundary.parent) {

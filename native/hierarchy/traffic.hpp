@@ -90,6 +90,7 @@ class Traffic {
   std::array<LoopSet, kTensors> singles_;
   // Those of more than one index: the others change nothing.
   std::vector<LoopId> dims_;
+  std::int64_t macs_ = 1;  // wraps around where a mapping overflows
   std::array<Factors, kLoops> factors_;
   std::array<Axis, 2> axes_;
 };
