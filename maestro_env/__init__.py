@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from maestro_env.accelerators.hardware import PRESETS as PRESETS
     from maestro_env.accelerators.hardware import Hardware as Hardware
     from maestro_env.accelerators.technologies import TECHNOLOGIES as TECHNOLOGIES
-    from maestro_env.accelerators.technologies import Technology as Technology
     from maestro_env.accelerators.technologies import find_technology as find_technology
+    from maestro_env.accelerators.technology import Technology as Technology
     from maestro_env.base.errors import ArgumentTypeError as ArgumentTypeError
     from maestro_env.base.errors import BudgetError as BudgetError
     from maestro_env.base.errors import BudgetExceededError as BudgetExceededError
@@ -134,7 +134,7 @@ _HOME = {
     "Solution": "optimum.solving",
     "TECHNOLOGIES": "accelerators.technologies",
     "TILES": "mapspace.space",
-    "Technology": "accelerators.technologies",
+    "Technology": "accelerators.technology",
     "TooLongError": "base.errors",
     "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",

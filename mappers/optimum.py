@@ -64,3 +64,4 @@ class OptimumMapper(Mapper[OptimumConfig]):
             if len(points):
                 search.tell(points, evaluator.evaluate(points).values)
             spent += len(points)
+        evaluator.bound = search.bound

@@ -9,6 +9,7 @@ from typing import Any
 from hierarchy_simulator import DIMS, TENSORS
 
 from maestro_env.accelerators.hierarchy import (
+    Cache,
     Element,
     FanoutElement,
     Hierarchy,
@@ -83,7 +84,19 @@ def random_row(rng: random.Random, most_macs: int = 150) -> Row:
     switches = {"psum": ("bias", "destination"), "share": ("tiles",), "drains": (False,)}
     switches |= {"exposed": (False,), "latch": (True,)}
     chosen = {name: rng.choice(each) for name, each in switches.items() if rng.random() < 0.15}
+    for index, element in enumerate(row["accelerator"]):
+        if "memory" in element and rng.random() < 0.3:
+            element |= _pace(rng, index > 0, "pool" in element)
     return {**row, "options": chosen}
+
+
+def _pace(rng: random.Random, inner: bool, pooled: bool) -> Row:
+    """Return what slows a memory's port and steps down (H6)."""
+    steps = {"step": rng.choice((0, 3)), "load": rng.choice((0, 5))}
+    launch = {"launch": rng.choice((0, 9.5))} if inner else {}
+    port = {"beat": rng.choice((0, 16, 20, 64)), "gaps": rng.random() < 0.5}
+    cache = {"cache": rng.choice((1, 64, 256)), "line": rng.choice((1, 32)), "miss": 2.25}
+    return {**steps, **launch, **({} if pooled else port | rng.choice(({}, cache)))}
 
 
 def _names(letters: str) -> list[str]:
@@ -102,7 +115,17 @@ def _element(given: Row) -> Element:
         pool=given.get("pool"),
         **{key: given[key] for key in ("bw", "read_bw", "write_bw") if key in given},
         **{f"{key}_per_bit": given.get(key, 0) for key in ("read_pj", "write_pj")},
+        beat_bits=given.get("beat", 0),
+        gaps=bool(given.get("gaps", 0)),
+        cache=_cache(given),
+        **{f"{key}_cycles": given.get(key, 0) for key in ("launch", "step", "load")},
     )
+
+
+def _cache(given: Row) -> Cache | None:
+    if "cache" not in given:
+        return None
+    return Cache(bits=given["cache"], line_bits=given["line"], miss_cycles=given["miss"])
 
 
 def hierarchy_of(row: Row) -> Hierarchy:

@@ -6,12 +6,14 @@ are the sections of the specification.
 
 A row is a line of the reference format. Elements may also have, by letters of I, W, O: `history`
 (tensors without), `multicast`, `reduce` (tensors apart) and `width`; a memory `pool`, `buffers`,
-`read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`; a fan-out `pj`; a row `simd`, `latch`,
-`mac_pj` and `options`, the switches of H8.
+`read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`, `beat`, `gaps`, `cache`, `line`, `miss`,
+`launch`, `step`, `load` (H6); a fan-out `pj`; a row `simd`, `latch`, `mac_pj` and `options`, the
+switches of H8.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from functools import lru_cache
@@ -25,6 +27,8 @@ DIMS = "NGKCPQRS"
 TENSORS = {"I": "input", "W": "filter", "O": "output"}
 # An axis is one dim, or outputs and window that slide over rows or columns.
 AXES = {"I": ("N", "G", "C", "PR", "QS"), "W": "GKCRS", "O": "NGKPQ"}
+# Words that differ in this dim alone follow each other in a memory (H6).
+RUNS = {"I": "C", "W": "K", "O": "K"}
 MAC = "mac"
 
 Box = tuple[range, ...]
@@ -34,16 +38,29 @@ Loop = tuple[int, str, int, bool]  # element, dim, tile, spatial
 
 
 @lru_cache(maxsize=100_000)
-def words(tensor: str, box: Box, slide: tuple[tuple[int, int], ...]) -> frozenset[tuple[int, ...]]:
-    """Return the words of a tensor that the MACs of a box touch (H2)."""
-    axes = []
+def words(
+    tensor: str, box: Box, slide: tuple[tuple[int, int], ...], piece: int = 1
+) -> frozenset[tuple[Any, ...]]:
+    """Return the words of a tensor that the MACs of a box touch (H2), or pieces of runs (H6)."""
+    axes: list[set[Any]] = []
     for axis in AXES[tensor]:
         first, *second = (box[DIMS.index(dim)] for dim in axis)
         if second:
             stride, dilation = slide["PQ".index(axis[0])]
             axes.append({p * stride + r * dilation for p in first for r in second[0]})
+        elif piece > 1 and axis == RUNS[tensor]:
+            axes.append({(first.start, (word - first.start) // piece) for word in first})
         else:
             axes.append(set(first))
+    return frozenset(product(*axes))
+
+
+def filled(tensor: str, own: frozenset[tuple[Any, ...]]) -> frozenset[tuple[Any, ...]]:
+    """Return words with all that lies between their rows and columns (H6)."""
+    axes: list[Any] = []
+    for axis, touched in zip(AXES[tensor], zip(*own, strict=True), strict=True):
+        slides = len(axis) > 1
+        axes.append(range(min(touched), max(touched) + 1) if slides else set(touched))
     return frozenset(product(*axes))
 
 
@@ -124,8 +141,10 @@ class Nest:
         return flags
 
 
-def moved(nest: Nest, tensor: str, parent: int, child: int) -> dict[str, int]:
-    """Return the words of one tensor that move between two of its holders (H3, H4)."""
+def moved(
+    nest: Nest, tensor: str, parent: int, child: int, piece: int = 1, gaps: bool = False
+) -> dict[str, int]:
+    """Return the words of a tensor that move between two of its holders (H3, H4), or pieces."""
     loops = nest.above(child)
     separate = nest.separate(tensor, parent, child)
     inside = [loop[0] < parent for loop in loops if loop[3]]  # whether above the parent
@@ -139,13 +158,15 @@ def moved(nest: Nest, tensor: str, parent: int, child: int) -> dict[str, int]:
     steps = list(nest.steps(loops))
     before: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
     for index, step in enumerate(reversed(steps) if tensor == "O" else steps):
-        units = {u: words(tensor, box, nest.slide) for u, box in step.items()}
+        units = {u: words(tensor, box, nest.slide, piece) for u, box in step.items()}
         arrays: dict[Any, Any] = {}
         for u, own in units.items():
             key = tuple(k for k, flag in zip(u, separate, strict=True) if flag)
             at = tuple(k for k, flag in zip(u, inside, strict=True) if flag)
             arrays[at, key] = arrays.get((at, key), frozenset()) | own
             arrived |= {(at, word) for word in own}
+        if gaps:
+            arrays = {key: filled(tensor, own) for key, own in arrays.items()}
         for way, now, old in (("parent", arrays, before[0]), ("child", units, before[1])):
             for key, own in now.items():
                 new = len(own - (old.get(key, frozenset()) if kept else frozenset()))
@@ -170,12 +191,27 @@ def boundaries(nest: Nest) -> Iterator[tuple[str, int, int]]:
 
 
 def compute_cycles(nest: Nest, simd: int) -> int:
-    """Return the cycles that unit 0 computes (H5)."""
-    explicit = nest.loops
-    return sum(
-        math.ceil(math.prod(map(len, next(iter(step.values())))) / simd)
-        for step in nest.steps(explicit)
-    )
+    """Return the cycles that unit 0 computes (H5), or that steps take at least (H6)."""
+
+    def busy(box: Box) -> int:
+        return math.ceil(math.prod(map(len, box)) / simd)
+
+    def boxes(loops: Sequence[Loop]) -> list[Box]:
+        return [next(iter(step.values())) for step in nest.steps(loops)]
+
+    most = sum(map(busy, boxes(nest.loops)))
+    for e, memory in enumerate(nest.elements):
+        if not memory.get("step", 0) and not memory.get("load", 0):
+            continue
+        kept = {dim for tensor in memory["keep"] for axis in AXES[tensor] for dim in axis}
+        before, cycles = None, 0
+        for box in boxes(nest.above(e)):
+            tile = [box[DIMS.index(dim)] for dim in sorted(kept)]
+            loads = tile != before or any(each in memory["keep"] for each in memory["history"])
+            least = max(memory.get("step", 0), memory.get("load", 0) if loads else 0)
+            cycles, before = cycles + max(busy(box), least), tile
+        most = max(most, cycles)
+    return most
 
 
 def flow(nest: Nest, tensor: str, count: dict[str, int], part: str = "") -> dict[str, float]:
@@ -205,6 +241,7 @@ class Ports:
 
     def __init__(self, nest: Nest) -> None:
         self.nest, self.bits = nest, Counter[tuple[str, str]]()
+        self.waits = dict.fromkeys((each.get("memory") for each in nest.elements), 0.0)
 
     def pool(self, element: int) -> str:
         memory = self.nest.elements[element]
@@ -223,11 +260,45 @@ class Ports:
         most = 0.0
         for memory in self.nest.elements:
             out, into = (self.bits[memory.get("memory"), way] for way in ("reads", "writes"))
+            ways = [out / memory.get("read_bw", math.inf), into / memory.get("write_bw", math.inf)]
             if "bw" in memory:
-                most = max(most, (out + into) / memory["bw"])
-            most = max(most, out / memory.get("read_bw", math.inf))
-            most = max(most, into / memory.get("write_bw", math.inf))
+                ways = [(out + into) / memory["bw"]]
+            most = max(most, *(self.waits[memory.get("memory")] + way for way in ways))
         return most
+
+
+class Port:
+    """What passes the port of a boundary's parent: whole beats, and lines that miss (H6)."""
+
+    def __init__(
+        self, nest: Nest, tensor: str, parent: int, child: int, count: dict[str, int]
+    ) -> None:
+        at = nest.elements[parent]
+        self.pool = at.get("pool", at["memory"])
+        memory = next(each for each in nest.elements if each.get("memory") == self.pool)
+        width = at.get("width", {}).get(tensor, 8)
+        self.miss = memory.get("miss", 0)
+        beat, line = (max(1, memory.get(key, 0) // width) for key in ("beat", "line"))
+        gaps = tensor == "I" and memory.get("gaps", False)
+        whole = words(tensor, nest.whole, nest.slide)
+        size = len(filled(tensor, whole) if gaps else whole)
+        missing = size * width > memory.get("cache", math.inf)
+        pieces = [beat, line] if missing else [beat]
+        self.kinds = [
+            (piece, moved(nest, tensor, parent, child, piece, gaps) if piece > 1 or gaps else count)
+            for piece in pieces
+        ]
+
+    def add(self, ports: Ports, named: Any, times: int = 1) -> dict[str, float]:
+        """Add the time of misses, and return the words to count at the parent.
+
+        `named` returns the flow of some counts.
+        """
+        (beat, pieces), *lines = self.kinds
+        for _, missed in lines:
+            sent = sum(each for way, each in named(missed).items() if way.startswith("parent"))
+            ports.waits[self.pool] += times * sent * self.miss
+        return {w: n * beat for w, n in named(pieces).items() if w.startswith("parent")}
 
 
 def costs(row: dict[str, Any]) -> dict[str, Any]:
@@ -256,10 +327,25 @@ def costs(row: dict[str, Any]) -> dict[str, Any]:
         if not nest.options["exposed"]:
             steady.add(tensor, parent, child, all_of, (1 / count["parents"], 1 / count["children"]))
             continue
-        steady.add(tensor, parent, child, flow(nest, tensor, count, "_0"), (1, 1))
-        for part, words in edges(nest, tensor, count).items() if child != nest.mac else ():
-            by_child[part, child].add(tensor, parent, child, words, (1, 1))
-            steady.add(tensor, parent, child, words, (-1, -1))
+        port = Port(nest, tensor, parent, child, count)
+
+        def first(counts: dict[str, int], tensor: str = tensor) -> dict[str, float]:
+            return flow(nest, tensor, counts, "_0")
+
+        at_parent = port.add(steady, first)
+        steady.add(tensor, parent, child, {**first(count), **at_parent}, (1, 1))
+        for part in exposed if child != nest.mac else ():
+
+            def edge(counts: dict[str, int], tensor: str = tensor, part: str = part) -> Any:
+                return edges(nest, tensor, counts)[part]
+
+            for ports, times in ((by_child[part, child], 1), (steady, -1)):
+                sent = {**edge(count), **port.add(ports, edge, times)}
+                ports.add(tensor, parent, child, sent, (times, times))
+    memories = [e for e, each in enumerate(nest.elements) if "memory" in each]
+    for outside, e in itertools.pairwise(memories):
+        launch = nest.elements[e].get("launch", 0)
+        steady.waits[steady.pool(outside)] += launch * len(list(nest.steps(nest.above(e))))
     for (part, _), ports in by_child.items():
         exposed[part] += ports.cycles()
     compute, port = compute_cycles(nest, row.get("simd", 1)), steady.cycles()

@@ -51,7 +51,7 @@ COMMANDS = {
     "map": ("map resnet18 --hardware edge --nodes 100000", ("layers.csv",)),
     "codesign": (
         "codesign alexnet --num-pes 64,128 --l1-bytes 256,512 --l2-bytes 54000,108000 "
-        "--area 10 --samples 50 --schema legal13",
+        "--area 10 --samples 50 --schema legal13 --technology maestro",
         ("accelerators.csv", "front.csv"),
     ),
     "optima": (

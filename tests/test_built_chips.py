@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from maestro_env.accelerators.finding import BUILT, find_hierarchy
+from maestro_env.accelerators.finding import BUILT, find_hardware, find_hierarchy
+from maestro_env.accelerators.hardware import UNLIMITED
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
@@ -77,7 +79,13 @@ def test_the_example_of_the_page_is_the_file() -> None:
 
 @pytest.mark.parametrize("name", CHIPS)
 def test_all_units_of_a_chip_can_work(name: str) -> None:
+    plain = {"step_cycles": 0, "load_cycles": 0}
     chip = find_hierarchy(name)
+    elements = [
+        replace(each, **plain) if isinstance(each, MemoryElement) else each
+        for each in chip.elements
+    ]
+    chip = replace(chip, elements=elements)
     # Filters along the first fan-out, channels along the others, every tile of one word.
     dims = ["K", *"CR"[: len(UNITS[name]) - 1]]
     shape = Shape({**dict(zip(dims, UNITS[name], strict=True)), "P": 4})
@@ -103,3 +111,76 @@ def test_a_chip_is_found_by_name_and_a_file_by_its_path(tmp_path: Path) -> None:
         find_hierarchy(5)  # type: ignore[arg-type]
     with pytest.raises(HardwareError, match=r"none.yaml cannot be read: No such file"):
         find_hierarchy(str(tmp_path / "none.yaml"))
+
+
+# ---- The same chips with two buffers ------------------------------------------------------------
+
+# Where the two forms differ; the notes in chips.py say why.
+REGISTERS = {"l1_bytes"}
+DIFFERENT = {
+    "eyeriss": set(),
+    "gemmini": {*REGISTERS, "l2_bytes", "noc_bw"},
+    "nvdla": {*REGISTERS, "l2_bytes", "noc_bw", "clock_mhz"},
+    "simba": set(),
+    "tpu_v1": {*REGISTERS, "l2_bytes", "offchip_bw"},
+}
+TWO_BUFFERS = {name: "nvdla_large" if name == "nvdla" else name for name in CHIPS}
+
+
+def words(memory: MemoryElement, chip: Hierarchy) -> int:
+    """Words that a memory of one tensor, or of equal words, holds."""
+    widths = memory.width_bits or {}
+    assert isinstance(widths, dict)
+    assert isinstance(memory.capacity_bits, int)
+    return memory.capacity_bits // max(widths.values(), default=chip.word_bits)
+
+
+def two_buffers(chip: Hierarchy, pes: int) -> dict[str, float | None]:
+    """Figures of the two-buffer form: L2 is all above the array, L1 all in a PE."""
+    main, *elements = chip.elements
+    assert isinstance(main, MemoryElement)
+    shared, inside, units = [], [], 1
+    for each in elements:
+        if isinstance(each, FanoutElement):
+            units *= each.size or 1
+        elif units in (1, pes):
+            (shared if units == 1 else inside).append(each)
+    ports = [port for each in shared for port in (each.read_bw or each.bw,) if port]
+    word = chip.word_bits
+    return {
+        "macs": units,
+        "word_bytes": word // 8,
+        "clock_mhz": chip.clock_mhz,
+        "l1_bytes": sum(each.capacity_bits // 8 for each in inside),  # type: ignore[operator]
+        "l2_bytes": sum(words(each, chip) for each in shared) * word // 8,
+        "noc_bw": sum(ports) / word if ports else UNLIMITED,
+        "offchip_bw": main.bw / word if main.bw else UNLIMITED,
+    }
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_the_form_with_two_buffers_says_the_same_but_for_its_note(name: str) -> None:
+    hardware = find_hardware(TWO_BUFFERS[name])
+    built = two_buffers(find_hierarchy(name), hardware.num_pes)
+    macs = {"macs": hardware.num_pes * hardware.simd_lanes}
+    ours = {key: macs[key] if key in macs else getattr(hardware, key) for key in built}
+    assert {key for key in built if built[key] != ours[key]} == DIFFERENT[name]
+
+
+def test_what_differs_differs_by_what_the_notes_say() -> None:
+    nvdla, tpu, gemmini = (find_hierarchy(name) for name in ("nvdla", "tpu_v1", "gemmini"))
+    assert nvdla.clock_mhz == 1000
+    size = {each.name: words(each, chip) for chip in (nvdla, tpu) for each in buffers_of(chip)}
+    assert size["cbuf"] == find_hardware("nvdla_large").l2_bytes
+    assert size["unified_buffer"] + size["accumulators"] == find_hardware("tpu_v1").l2_bytes
+    (fifo,) = (each for each in buffers_of(tpu) if each.name == "weight_fifo")
+    assert math.ceil((fifo.write_bw or 0) / 8) == find_hardware("tpu_v1").offchip_bw
+    # 128 KB each in the one version, 256 KB and 64 KB in the other.
+    assert find_hardware("gemmini").l2_bytes == 128 * 2**10 + 128 * 2**10 // 4
+    sizes = [words(each, gemmini) for each in buffers_of(gemmini)[:2]]
+    assert sizes == [256 * 2**10, 64 * 2**10 // 4]
+
+
+def buffers_of(chip: Hierarchy) -> list[MemoryElement]:
+    """Memories below the first."""
+    return [each for each in chip.elements[1:] if isinstance(each, MemoryElement)]

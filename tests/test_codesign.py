@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
 from experiments.commands.codesign.designs import Design, front_of
-from experiments.commands.codesign.grid import Grid, hardware_yaml
+from experiments.commands.codesign.flags import Config
+from experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import RECORD
+from experiments.study.sweep.fronts import RECORD, some_of
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
@@ -56,8 +57,9 @@ def run(out: Path, *flags: str, networks: str = "net", mapper: str = "random_log
         (out.parent / f"{name}.csv").write_text(text)
     asked = ",".join(str(out.parent / f"{name}.csv") for name in networks.split(","))
     grid = [f"--num-pes={axis(PES)}", f"--l1-bytes={axis(L1)}", f"--l2-bytes={axis(L2)}"]
-    search = [f"--noc-bw={axis(NOC)}", f"--area={AREA}", f"--mapper={mapper}", "--samples=40"]
-    return main([asked, BASE, *grid, *search, f"--out={out}", *flags])
+    search = [f"--noc-bw={axis(NOC)}", f"--mapper={mapper}", "--samples=40"]
+    old = ["--technology=maestro", f"--area={AREA}"]
+    return main([asked, BASE, *grid, *search, *old, f"--out={out}", *flags])
 
 
 @pytest.fixture(autouse=True)
@@ -188,10 +190,109 @@ def test_fronts_are_those_of_all_pairs(drawn: list[tuple[int, int, int]]) -> Non
 )
 def test_an_accelerator_is_written_as_it_is_read(technology: str, tmp_path: Path) -> None:
     base = Hardware(168, 512, 108_000, technology=find_technology(technology), clock_mhz=200)
-    (hardware,) = Grid(base, ((42,), (128,), (27_000,), (64,), (16,)), 1e9).fitting.values()
+    axes = ((42,), (128,), (27_000,), (64,), (16,))
+    (hardware,) = Grid(base, base.technology, axes, 1e9).fitting.values()
     path = tmp_path / "any.yaml"
     path.write_text(hardware_yaml(hardware))
     assert find_hardware(str(path)) == hardware
+
+
+NEW = ("--technology=cmos40", "--area=0.02", "--num-pes=2,4", "--l1-bytes=64,128,256", "--noc-bw=4")
+NEW = (*NEW, "--mapper=optimum:nodes=500:samples=10")
+
+
+@pytest.fixture(scope="module")
+def new(done: Path) -> Path:
+    """The directory of a co-design in a technology with areas, whose searches are proven or not."""
+    out = done.parent / "new"
+    assert run(out, *NEW) == 0
+    return out
+
+
+def test_buffers_are_paid_for_in_area_and_energy(new: Path) -> None:
+    rows = table(new / "accelerators.csv")
+    assert {int(row["l1_bytes"]) for row in rows} == {64, 128, 256}
+    for row in rows:
+        pes, l1, l2 = (int(row[name]) for name in ("num_pes", "l1_bytes", "l2_bytes"))
+        l1_bit = 5.98 if l1 == 64 else 0.242 / 0.72
+        expected = pes * (278 + 6350 / 16 + 8 * l1 * l1_bit) + 8 * l2 * 0.242 / 0.72
+        assert float(row["area_um2"]) == pytest.approx(expected)
+        assert expected <= 0.02e6
+        file = (
+            find_hardware(str(new / "hardware" / f"{row['hardware']}.yaml"))
+            if (row["front"] == "1")
+            else None
+        )
+        assert file is None or file.technology == find_technology("cmos40")
+    record = load(new / "codesign.json")
+    assert record["technology"] == "cmos40"
+    title = (new / "front.md").read_text().splitlines()[0]
+    assert title.endswith("within 0.02 mm^2, technology cmos40")
+
+
+def test_gaps_are_those_of_the_sums_over_layers(new: Path) -> None:
+    layers = {each.name: each.count for each in find_network(str(new.parent / "net.csv")).layers}
+    columns = [load(path)["cells"] for path in new.glob("sweeps/1/chunks/*/*.json")]
+    cells = table(new / "sweeps/1/results.csv")
+    bounds = {
+        (value, vector): bound
+        for each in columns
+        for value, vector, bound in zip(each["value"], each["vector"], each["bound"], strict=True)
+    }
+    bounds.pop((None, None), None)
+    assert all(bound <= value for (value, _), bound in bounds.items())
+    assert any(bound < value for (value, _), bound in bounds.items())
+    for row in load(new / "codesign.json")["front"]:
+        own = [each for each in cells if each["hardware"] == row["hardware"]]
+        found = sum(layers[each["layer"]] * float(each["value"]) for each in own)
+        least = sum(
+            layers[each["layer"]] * bounds[float(each["value"]), each["vector"]] for each in own
+        )
+        assert row["gap"] == pytest.approx(found / least - 1)
+
+
+def test_without_proofs_no_gap_is_told(done: Path) -> None:
+    assert {each["gap"] for each in load(done / "codesign.json")["front"]} == {None}
+
+
+fronts = st.lists(
+    st.fixed_dictionaries(
+        {"gap": st.none() | st.floats(0, 0.5), **dict.fromkeys((*FIGURES, "edp"), st.floats(1, 9))}
+    ),
+    max_size=40,
+)
+
+
+@given(fronts)
+def test_a_dozen_stands_for_a_front(front: list[dict[str, float]]) -> None:
+    told, distance = some_of(front)
+    assert len(told) <= 12
+    assert [id(each) for each in front if any(each is one for one in told)] == [*map(id, told)]
+
+    def nearness(other: dict[str, float], one: dict[str, float]) -> float:
+        return max(one[name] / other[name] for name in FIGURES) - 1
+
+    near = [min(nearness(each, one) for one in told) for each in front]
+    assert distance == pytest.approx(max(near, default=0), abs=1e-9)
+    if told:
+        assert min(each["edp"] for each in told) == min(each["edp"] for each in front)
+    error = max((each["gap"] or 0 for each in front), default=0)
+    if None in [each["gap"] for each in front]:
+        error = 0
+    # Fewer than a dozen are shown only if no other one is farther than a search may err.
+    assert len(told) in (12, len(front)) or distance <= error + 1e-9
+    for place, each in enumerate(told):
+        others = told[:place] + told[place + 1 :]
+        ways = [max(nearness(each, one), nearness(one, each)) for one in others]
+        assert all(way > error - 1e-9 for way in ways)
+
+
+def test_a_technology_follows_from_the_hardware() -> None:
+    wide = BASE.replace("name=small", "word_bytes=2,name=wide")
+    hbm = BASE.replace("name=small", "l1_bytes=64,l2_bytes=999,technology=cmos40-hbm2")
+    for text, expected in ((BASE, "cmos40"), (wide, "cmos40-16bit"), (hbm, "cmos40-hbm2")):
+        config = Config("alexnet", hardware=text.partition("=")[2], area=1.0)
+        assert make_grid(config).technology.name == expected
 
 
 def test_the_files_of_the_front_make_its_accelerators(done: Path) -> None:
@@ -280,6 +381,12 @@ BAD: dict[str, tuple[list[str], str]] = {
     "two mappers": (["--mapper=ga,random"], "--mapper ga,random: allowed: one mapper"),
     "objective": (["--objective=speed"], "unknown objective"),
     "hardware": (["--hardware=nowhere"], "unknown hardware"),
+    "technology": (["--technology=tsmc"], "unknown technology 'tsmc'"),
+    "no areas": (["--technology=eyeriss"], "eyeriss has no areas; allowed: cmos40, "),
+    "no limits": (["--hardware=unlimited"], "l1_bytes is unlimited, but technology cmos40"),
+    "words": (["--hardware=num_pes=4,word_bytes=3"], "words of 3 B, for which no technology"),
+    "two energies": (["--hardware=num_pes=4,offchip_cost_macs=9", "--area=1"], "which has its own"),
+    "another model": (["--model=maestro"], "model maestro has energies of its own"),
 }
 
 
@@ -337,6 +444,10 @@ def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path
     after = contents(out)
     tables = [name for name in before if name.endswith((".csv", RECORD, ".yaml"))]
     assert {name: after[name] for name in tables} == {name: before[name] for name in tables}
+
+
+def test_the_audit_scores_a_front_of_another_technology(new: Path) -> None:
+    assert audit([str(new)]) == 0
 
 
 def test_the_audit_scores_the_front_again(done: Path, capsys: pytest.CaptureFixture[str]) -> None:

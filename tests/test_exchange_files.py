@@ -234,8 +234,8 @@ TIMELOOP_LAYERS: Changes = (
     ("[C, M, R", "[C, M, step, R", "step indexes no tensor"),
 )
 TIMELOOP_MACHINES: Changes = (
-    ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "side by side"),
-    ("width: 8, datawidth: 8", "width: 8, datawidth: 16", "8 bits"),
+    ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "nodes is missing"),
+    ("width: 8, datawidth: 8", "width: 16, datawidth: 16", "8 bits"),
     ("n_banks: 4}", "n_banks: 4}\n    constraints: {bypass: [W]}", "take them out"),
     ("128 * 16", "2 ** 11", "allowed: integers"),
     ("meshX: 4", "meshX: four", "'four'"),
@@ -262,8 +262,8 @@ ACCELFORGE_LAYERS: Changes = (
 ACCELFORGE_MACHINES: Changes = (
     ("name: Buffer", "name: Main", "called 'Main'"),
     ("throughput: 1}", "throughput: 1000000000}", "cycle"),
-    ("fanout: 4}", "fanout: 4, reuse: T0}", "'reuse'"),
-    ("64 * 8\n    tensors: {keep: All}", "64\n    tensors: {keep: T1}", "does not keep All"),
+    ("fanout: 4}", "fanout: 4, reuse: input}", "shares no filter or output"),
+    ("64 * 8\n    tensors: {keep: All}", "64\n    tensors: {keep: output}", "does not keep all"),
     ("[{name: compute, throughput: 1}]", "[]", "compute"),
     ("size: inf", "size: 8 * 8", "Main has 8 words"),
     (

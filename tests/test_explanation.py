@@ -35,7 +35,7 @@ from maestro_env import (
     find_objective,
     known_optimum,
 )
-from maestro_env.accelerators.technologies import Technology
+from maestro_env.accelerators.technology import Technology
 from maestro_env.explanation import (
     RESOURCES,
     TENSORS,

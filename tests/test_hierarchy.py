@@ -18,6 +18,7 @@ from hierarchy_cases import evaluator_of, random_row
 from row_reader import RefusedError, prepare
 
 from maestro_env.accelerators.hierarchy import (
+    Cache,
     FanoutElement,
     Hierarchy,
     MacElement,
@@ -38,6 +39,7 @@ from maestro_env.workloads.finding import find_layer, find_network
 
 DATA = Path(__file__).parent / "data" / "hierarchy_rows.jsonl.xz"
 DRAM = MemoryElement(name="DRAM")
+L1 = MemoryElement(name="L1")
 
 
 def cost_of(evaluator: HierarchyEvaluator, mapping: Any) -> HierarchyCost:
@@ -139,6 +141,7 @@ def test_a_batch_has_the_figures_of_single_mappings() -> None:
         for _ in range(100)
     ]
     batch = evaluator.encode(mappings)
+    assert [evaluator.decode(row) for row in batch] == mappings
     figures, status = evaluator.evaluate_batch(batch)
     with ThreadPoolExecutor(2) as threads:
         for again, _ in threads.map(evaluator.evaluate_batch, [batch] * 20):
@@ -235,6 +238,31 @@ def test_parts_of_a_memory_share_its_room_and_its_ports() -> None:
     assert evaluator.evaluate([[("K", 2)], []])[1] == "pool_overflow"
 
 
+def test_a_port_moves_whole_beats_and_waits_for_lines_of_what_exceeds_a_cache() -> None:
+    # Three runs of 20 inputs, 20 of one filter word, three of one output.
+    shape = Shape({"C": 20, "P": 3})
+    beats = MemoryElement(name="DRAM", bw=128, beat_bits=128)
+    cost = cost_of(HierarchyEvaluator(shape, Hierarchy([beats, L1])), [[], []])
+    assert (cost.first_cycles, cost.last_cycles) == (3 * 2 + 20, 3)
+    assert cost.latency_cycles == 26 + 60 + 3
+    cache = Cache(bits=160, line_bits=64, miss_cycles=1.5)
+    cached = replace(beats, cache=cache)
+    cost = cost_of(HierarchyEvaluator(shape, Hierarchy([cached, L1])), [[], []])
+    assert (cost.first_cycles, cost.last_cycles) == (26 + 3 * 3 * 1.5, 3)
+
+
+def test_steps_take_their_least_cycles_and_launches_the_port() -> None:
+    array = MemoryElement(name="array", keeps=("filter",), step_cycles=4, load_cycles=16)
+    evaluator = HierarchyEvaluator(Shape({"K": 2, "Q": 3, "P": 3}), Hierarchy([DRAM, array]))
+    # Two filter words, each for three rows of three outputs.
+    assert cost_of(evaluator, [[("K", 1), ("Q", 1)], []]).compute_cycles == 2 * (16 + 4 + 4)
+    assert cost_of(evaluator, [[("Q", 1), ("K", 1)], []]).compute_cycles == 3 * 2 * 16
+    assert cost_of(evaluator, [[], []]).compute_cycles == 18
+    launched = Hierarchy([DRAM, replace(L1, launch_cycles=7.5)])
+    cost = cost_of(HierarchyEvaluator(Shape({"K": 9}), launched), [[("K", 2)], []])
+    assert (cost.compute_cycles, cost.port_cycles, cost.latency_cycles) == (9, 37.5, 37.5)
+
+
 def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
     shape = Shape({"K": 2, "P": 6, "R": 3})
     hierarchy = Hierarchy([DRAM, MemoryElement(name="L1")])
@@ -267,7 +295,10 @@ def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
         ([DRAM, MemoryElement(name="A", read_bw=0)], "read_bw is 0; allowed: numbers above 0"),
         ([DRAM, MemoryElement(name="A", bw=1, read_bw=1)], "bw and read_bw or write_bw"),
         ([DRAM, MemoryElement(name="A", pool="B")], "a part of 'B'; allowed: an earlier memory"),
-        ([DRAM, MemoryElement(name="A", pool="DRAM", bw=1)], "bandwidths and energies there"),
+        ([DRAM, MemoryElement(name="A", pool="DRAM", bw=1)], "beats, cache and energies there"),
+        ([MemoryElement(name="A", launch_cycles=5)], "memory A has launch_cycles 5; allowed: 0"),
+        ([DRAM, MemoryElement(name="A", load_cycles=-1)], "load_cycles is -1; allowed: integers"),
+        ([DRAM, MemoryElement(name="A", pool="DRAM", beat_bits=8)], "beats, cache and energies"),
         ([DRAM, FanoutElement(name="X", size=0)], "size is 0"),
         ([DRAM, FanoutElement(name="X", axis="Z")], "axis is 'Z'; allowed: X, Y"),  # type: ignore[arg-type]
         ([DRAM] + [FanoutElement(name=f"X{i}") for i in range(25)], "at most 48 and 24"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
+    Cache,
     FanoutElement,
     Hierarchy,
     MacElement,
@@ -29,6 +30,7 @@ SOME = st.lists(st.sampled_from(TENSORS), unique=True).map(
     lambda each: tuple(sorted(each, key=TENSORS.index))
 )
 ENERGIES = st.just(0.0) | st.floats(1e-90, 1e9)
+CYCLES = st.just(0.0) | st.floats(1e-90, 2**30)
 RATES = st.none() | st.integers(1, 2**53) | st.floats(1e-90, 2**53)
 
 
@@ -43,11 +45,20 @@ HELD = {
     "forgets": SOME,
     "width_bits": sizes(2**20),
     "buffers": st.integers(1, 1024),
+    "launch_cycles": CYCLES,
+    "step_cycles": st.integers(0, 2**30),
+    "load_cycles": st.integers(0, 2**30),
 }
 LIMITS = {
     "capacity_bits": sizes(2**53),
     "read_pj_per_bit": ENERGIES,
     "write_pj_per_bit": ENERGIES,
+    "beat_bits": st.integers(0, 2**53),
+    "gaps": st.booleans(),
+    "cache": st.none()
+    | st.builds(
+        Cache, bits=st.integers(1, 2**53), line_bits=st.integers(1, 2**53), miss_cycles=CYCLES
+    ),
 }
 PARTS = st.builds(MemoryElement, pool=st.just("DRAM"), **HELD)
 OTHERS = (
@@ -147,6 +158,12 @@ ELEMENT = [
     ("memory: A, bw: 2GB/s", "bw: is '2GB/s', which needs clock_mhz: add it, or"),
     ("memory: A, bw: 0", "memory A: bw is 0.0; allowed: numbers above 0"),
     ("memory: A, read_pj_per_bit: -1", "is '-1'; allowed: numbers from 0, in pJ"),
+    ("memory: A, beat_bits: wide", "beat_bits: is 'wide'; allowed: a number of bits, or of B"),
+    ("memory: A, gaps: yes", "gaps: is 'yes'; allowed: true, false"),
+    ("memory: A, launch_cycles: -1", "is '-1'; allowed: numbers from 0, in cycles"),
+    ("memory: A, step_cycles: 1.5", "step_cycles: is '1.5'; allowed: integers from 1"),
+    ("memory: A, cache: {bits: 1MB}", "cache: has no line_bits and no miss_cycles; a cache has"),
+    ("memory: A, cache: {size: 1}", "'size' is not supported here; allowed: bits, line_bits"),
     ("memory: A, pool: B", "memory A is a part of 'B'; allowed: an earlier memory"),
     ("fanout: A, axis: Z", "fan-out A: axis is 'Z'; allowed: X, Y"),
 ]

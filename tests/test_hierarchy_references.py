@@ -14,8 +14,9 @@ import pytest
 from hierarchy_cases import evaluator_of
 from hierarchy_simulator import TENSORS
 
+from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
-from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator
+from maestro_env.hierarchy.evaluation import Conventions, HierarchyCost, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
 
 Case = dict[str, Any]
@@ -105,6 +106,55 @@ def test_so_many_numbers_are_compared() -> None:
     assert cases == {"FactorFlow": 11, "Timeloop": 20, "AccelForge": 5}
     assert counters == {"FactorFlow": 226, "Timeloop": 435, "AccelForge": 30}
     assert 8 * memories == 448
+
+
+# The sizes of Timeloop's example eyeriss_like, as Timeloop's files say them.
+EYERISS_LIKE = """
+architecture:
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {datawidth: 8}}
+  - !Component
+    name: shared_glb
+    class: SRAM
+    attributes: {depth: 16384, width: 64, datawidth: 8, read_bandwidth: 16, write_bandwidth: 16}
+    constraints: {dataspace: {bypass: [Weights]}}
+  - !Container {name: columns, spatial: {meshX: 14}}
+  - !Container {name: rows, spatial: {meshY: 12}, attributes: {width: 16, datawidth: 8}}
+  - !Container {name: spads, attributes: {read_bandwidth: 2, write_bandwidth: 2}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: ifmap_spad
+      class: regfile
+      attributes: {depth: 12}
+      constraints: {dataspace: {keep: [Inputs]}}
+    - !Component
+      name: weights_spad
+      class: regfile
+      attributes: {depth: 192}
+      constraints: {dataspace: {keep: [Weights]}}
+    - !Component
+      name: psum_spad
+      class: regfile
+      attributes: {depth: 16, datawidth: 16}
+      constraints: {dataspace: {keep: [Outputs]}}
+  - !Component {name: mac, class: intmac}
+"""
+
+
+def test_an_architecture_that_is_read_has_the_counters_of_timeloop(tmp_path: Path) -> None:
+    case, path = CASES["Timeloop eyeriss_like"], tmp_path / "chip.yaml"
+    path.write_text(EYERISS_LIKE)
+    loops = [[(each[0], int(each[1:])) for each in e["loops"].split()] for e in case["elements"]]
+    shape = Shape(case["dims"], tuple(case["stride"]))
+    conventions = Conventions(**TOOLS["Timeloop"]["conventions"], **case["switches"])
+    evaluator = HierarchyEvaluator(shape, find_hierarchy(str(path)), conventions)
+    cost, status = evaluator.evaluate(loops)
+    assert cost is not None
+    # All tiles fit, and no port is slower than the MACs.
+    assert (status, cost.latency_cycles) == ("ok", case["cycles"])
+    numbers = given(case)
+    assert {key: counted(cost, key[0], TENSORS[key[1]])[key[2]] for key in numbers} == numbers
 
 
 # ---- Which switches they need, and why -----------------------------------------------------------

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env._native import METRICS
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import (
     DEFAULT,
     SOURCES,
     TECHNOLOGIES,
-    Energies,
-    Technology,
     find_technology,
 )
+from maestro_env.accelerators.technology import Energies, Technology
 from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
@@ -31,6 +31,7 @@ from maestro_env.base.errors import (
     UnknownNameError,
 )
 from maestro_env.environments.texts import text_of
+from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
@@ -49,8 +50,9 @@ energies = st.floats(0, 1e9).filter(lambda each: each == 0 or each > 1e-90)
 by_size = st.dictionaries(st.integers(1, 2**31 - 1), energies, min_size=2, max_size=4).map(
     lambda each: tuple(sorted(each.items()))
 )
+areas = st.sampled_from([{}, {"mac_um2": 400.0, "register_um2": 6.5, "sram_um2": 0.3}])
 technologies = st.builds(
-    Technology,
+    lambda *figures, areas: Technology(*figures, **areas),
     st.sampled_from(["", "mine", "a-b_3"]),
     st.floats(1e-9, 1e9),
     energies | by_size,
@@ -58,6 +60,8 @@ technologies = st.builds(
     energies,
     energies,
     st.none() | st.integers(1, 8),
+    st.none() | energies,
+    areas=areas,
 )
 
 
@@ -121,6 +125,51 @@ def test_presets_have_the_published_ratios() -> None:
     assert accelergy.l1_macs == pytest.approx((0.20 + 1.98 + 0.25 + 0.25) / 4 / 0.208)
     assert accelergy.l2_macs == pytest.approx((18.2 + 14.1) / 8 / 0.208)
     assert accelergy.offchip_macs == pytest.approx(128 / 0.208)
+
+
+def test_cmos40_has_the_published_figures() -> None:
+    for name, mac_pj, bits, dram_pj in (
+        ("cmos40", 0.3, 8, 8),
+        ("cmos40-16bit", 0.9, 16, 8),
+        ("cmos40-gddr5", 0.3, 8, 14),
+        ("cmos40-hbm2", 0.3, 8, 3.9),
+    ):
+        made = TECHNOLOGIES[name]
+        word_bytes = bits // 8
+        word_pj = mac_pj / bits
+        assert (made.mac_nj * 1000, made.word_bytes) == (pytest.approx(mac_pj), word_bytes)
+        assert made.offchip_macs * word_pj == pytest.approx(dram_pj)
+        assert made.access_macs("l1", 64) * word_pj == pytest.approx(0.009)
+        # CACTI's reads and writes of 64 bits.
+        assert made.access_macs("l2", 102_400) * word_pj == pytest.approx(54.1485 / 2 / 64)
+        # 256 bits, a tenth of 1 mm.
+        assert made.noc_macs * word_pj * 256 == pytest.approx(31 / 10)
+        assert made.mac_um2 == pytest.approx(278 + 6350 * bits**2 / 32**2)
+        # A macro is larger than its cells, and registers are larger still.
+        assert 0.242 < made.bit_um2(65) < made.bit_um2(64) == 5.98
+
+
+def test_main_memory_is_free_in_maestro_alone() -> None:
+    assert [name for name, each in TECHNOLOGIES.items() if not each.offchip_macs] == ["maestro"]
+
+
+@pytest.mark.parametrize("l1_bytes", [64, 2048])
+def test_the_area_is_that_of_macs_and_buffers(l1_bytes: int) -> None:
+    technology = Technology("mine", mac_um2=500.0, register_um2=7.0, sram_um2=0.5)
+    hardware = Hardware(12, l1_bytes, 2**16, simd_lanes=2, technology=technology)
+    l1_bit = 7.0 if l1_bytes == 64 else 0.5
+    expected = 12 * (2 * 500 + 8 * 64 * l1_bit) + 8 * 3000 * 0.5
+    assert hardware.area_um2(64, 3000) == pytest.approx(expected)
+    problem = Problem(MapSpace(find_layer("resnet18_l2"), hardware))
+    points = problem.space.sample(200, np.random.default_rng(0))
+    rows = problem.evaluate(points)
+    bound = find_objective("area").bound(problem.layer, hardware)
+    found = [problem.evaluate_mapping(problem.space.decode(each))[0] for each in points[:20]]
+    for cost, area in zip(found, rows.metrics[:20, METRICS.index("area_um2")], strict=True):
+        l1, l2 = buffer_bytes(cost)
+        needed = 12 * 8 * l1 * l1_bit + 8 * l2 * 0.5
+        assert area == cost.area_um2 == pytest.approx(12 * 2 * 500 + needed)
+        assert cost.area_um2 >= bound
 
 
 def test_energy_is_that_of_the_counts() -> None:
@@ -189,6 +238,9 @@ def test_the_model_maestro_keeps_its_energies() -> None:
         ({"l2_macs": ((8, 1), (9, -2))}, HardwareError, "l2_macs is -2"),
         ({"word_bytes": 0}, HardwareError, "word_bytes is 0"),
         ({"name": "a,b"}, HardwareError, "'a,b'"),
+        ({"mac_um2": 0}, HardwareError, "mac_um2 is 0; allowed: numbers above 0"),
+        ({"sram_um2": 1}, HardwareError, "mac_um2, register_um2 missing; allowed: all of"),
+        ({"register_macs": -1}, HardwareError, "register_macs is -1"),
         ({"pj": 3}, HardwareError, "pj"),
     ],
 )

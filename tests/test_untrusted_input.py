@@ -17,7 +17,7 @@ import pytest
 from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.technologies import Energies
+from maestro_env.accelerators.technology import Energies
 from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetError,

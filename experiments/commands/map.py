@@ -18,7 +18,6 @@ from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import found_line, take
 from experiments.pages.sections import Choice
-from experiments.pages.tables import shown_gap
 from experiments.pages.writer import write_report
 from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
 from experiments.search.library import add_to_library, find_library
@@ -42,7 +41,7 @@ from experiments.shell.flags import (
     resume_option,
     threads_option,
 )
-from experiments.shown.tables import Sheet, shown, significant
+from experiments.shown.tables import Sheet, shown, shown_gap, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware

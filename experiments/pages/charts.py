@@ -45,6 +45,7 @@ _FIGURES = {
     "edp": "EDP (cycles x nJ)",
     "area_um2": "area of PEs and buffers (um^2)",
 }
+_SIZES = ("num_pes", "l1_bytes", "l2_bytes")
 
 
 @dataclass(frozen=True)
@@ -92,22 +93,23 @@ def _designs(section: Section, title: str, x: str, y: str) -> Chart:
     spec = {
         "height": _HEIGHT,
         "data": {"values": rows},
-        "mark": {"type": "point", "filled": True, "size": 70},
+        "mark": {"type": "point", "filled": True},
         "encoding": {
             "x": _quantitative(x, _FIGURES[x], scale=scale, axis=_SHORT),
             "y": _quantitative(y, _FIGURES[y], scale=scale, axis=_SHORT),
+            "size": _quantitative("num_pes", "PEs", scale={"range": [20, 300]}, legend=_SHORT),
             "color": _quantitative(
-                *("area_um2", _FIGURES["area_um2"]),
-                scale={"scheme": "viridis", "reverse": True},
+                *("l2_bytes", "L2 (B)"),
+                scale={"scheme": "viridis", "reverse": True, "type": "log"},
                 legend=_SHORT,
             ),
             "shape": {"field": "kind", "type": "nominal", "scale": kinds, "title": None},
-            "tooltip": [{"field": "hardware"}, *map(_tip, _FIGURES)],
+            "tooltip": [{"field": "hardware"}, *map(_tip, (*_SIZES, *_FIGURES))],
         },
     }
     note = (
-        "Every point is an accelerator. On the front are those that no other one beats in latency, "
-        "energy or area without being worse in another."
+        "Every point is an accelerator, the larger the more PEs. On the front are those that no "
+        "other one beats in latency, energy or area without being worse in another."
     )
     return Chart(title, note, spec)
 

@@ -122,10 +122,19 @@ class Found:
         return {("MACs", "computation"): parts.macs, **named}
 
 
-def bound_and_gap(goal: Goal, best: float) -> tuple[float | None, float | None]:
-    """Return the bound that is known of a goal, and how far a value is above it, as ``Found``."""
+def bound_and_gap(
+    goal: Goal, best: float, proven: float | None = None
+) -> tuple[float | None, float | None]:
+    """Return the best bound that is known of a goal, and how far a value is above it, as ``Found``.
+
+    Args:
+        goal: what was searched for.
+        best: the value.
+        proven: a bound that the search has proven; None for none.
+    """
     known = known_optimum(goal.problem, goal.objective)
-    bound = goal.lower_bound if known is None else known.bound
+    bounds = (goal.lower_bound, known.bound if known else None, proven)
+    bound = max((each for each in bounds if each is not None), default=None)
     return bound, max(best / bound - 1, 0.0) if bound else None
 
 

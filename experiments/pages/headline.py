@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.known import KnownOptimum
@@ -52,10 +53,10 @@ def take(
     parts = [f"{latency_cycles:,.0f} cycles, {energy_nj:,.0f} nJ"]
     if utilization is not None:
         parts.append(f"{utilization:.1%} of peak")
-    if hardware.clock_mhz is not None:
-        ms, mj = latency_cycles / hardware.clock_mhz / 1e3, energy_nj / 1e6
-        clock = f"{hardware.clock_mhz:g} MHz"
-        parts.append(f"{significant(ms, 3)} ms and {significant(mj, 3)} mJ at {clock}")
+    real = RealFigures.of(latency_cycles, energy_nj, None, hardware.clock_mhz, {})
+    if real.latency_ms is not None:
+        ms, mj = (significant(each, 3) for each in (real.latency_ms, real.energy_mj or 0.0))
+        parts.append(f"{ms} ms and {mj} mJ at {hardware.clock_mhz:g} MHz")
     yield "; ".join(parts)
 
     yield _limits(hardware)

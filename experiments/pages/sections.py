@@ -69,8 +69,9 @@ class Section:
         bound: of the network's objective; None where none is known.
         macs: of the network; None for searches.
         tables: what comes first, with cells of ``Keyed``.
-        designs: accelerators of a co-design: ``hardware``, ``latency_cycles``, ``energy_nj``,
-            ``edp``, ``area_um2`` and their ``kind``: ``OTHER``, ``FRONT`` or ``LEAST``.
+        designs: accelerators of a co-design: ``hardware``, ``num_pes``, ``l1_bytes``, ``l2_bytes``,
+            ``latency_cycles``, ``energy_nj``, ``edp``, ``area_um2`` and their ``kind``: ``OTHER``,
+            ``FRONT`` or ``LEAST``.
     """
 
     title: str

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.shown.statistics import iqm
-from experiments.shown.tables import Keyed, Sheet, shown, significant
+from experiments.shown.tables import Keyed, Sheet, shown, shown_gap, significant
 
 
 def totals_table(sections: Iterable[Section]) -> Sheet:
@@ -127,10 +127,3 @@ def _number(value: float) -> Keyed:
 
 def _share(value: float | None, none: str) -> Keyed:
     return Keyed(none, None) if value is None else Keyed(f"{value:.1%}", value)
-
-
-def shown_gap(gap: float | None) -> Keyed:
-    """Return how far a value is above its bound: a share, or that it is proven."""
-    if gap is None:
-        return Keyed("-", None)
-    return Keyed("proven" if gap == 0 else f"{gap:.2%}", gap)

@@ -40,6 +40,7 @@ def option(
     value: str | None = None,
     kind: type[int | float | str] = str,
     several: bool = False,
+    bare: bool = False,
 ) -> Any:
     """Declare a field of a config, which is a flag.
 
@@ -52,10 +53,11 @@ def option(
         value: name of the flag's value in ``--help``; None for the field's name.
         kind: type of a flag whose default is None.
         several: whether the argument is a list of one value or more.
+        bare: whether it is an argument although it has a default.
     """
     kind = kind if default in (None, dataclasses.MISSING) else type(default)
     metadata = {"text": text, "least": least, "most": most, "value": value, "kind": kind}
-    metadata["several"] = several
+    metadata["several"], metadata["bare"] = several, bare or default is dataclasses.MISSING
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -185,18 +187,22 @@ def declare(
     parser: argparse.ArgumentParser, config_class: type[DataclassInstance]
 ) -> list[argparse.Action]:
     """Add the usage, description and flags of a config to a parser; return the flags."""
-    arguments = [
-        f"{field.name.upper()}{'...' if field.metadata['several'] else ''}"
-        for field in dataclasses.fields(config_class)
-        if _bare(field)
-    ]
+    arguments = [_argument(field) for field in dataclasses.fields(config_class) if _bare(field)]
     parser.usage = " ".join(["%(prog)s [options]", *arguments])
     parser.description = config_class.__doc__
     return [_add(parser, field) for field in dataclasses.fields(config_class)]
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING
+    return bool(field.metadata["bare"])
+
+
+def _argument(field: dataclasses.Field[Any]) -> str:
+    """Return an argument as the usage line has it."""
+    name = field.name.upper()
+    if field.default is not dataclasses.MISSING:
+        return f"[{name}]"
+    return f"{name}{'...' if field.metadata['several'] else ''}"
 
 
 def _flag(field: dataclasses.Field[Any]) -> str:
@@ -209,8 +215,10 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> argp
     metavar = "N" if number else _called(field).upper()
     if _bare(field):
         nargs = "+" if field.metadata["several"] else None
+        if default is not dataclasses.MISSING:
+            nargs, text = "?", f"{text} (default: {default})"
         return parser.add_argument(
-            field.name, metavar=metavar, type=convert, help=text, nargs=nargs
+            field.name, metavar=metavar, type=convert, help=text, nargs=nargs, default=default
         )
     if isinstance(default, bool):
         action = "store_false" if default else "store_true"

@@ -116,6 +116,13 @@ def figure(value: float | None, text: str = "") -> Keyed:
     return Keyed("-", None) if value is None else Keyed(text or significant(value, 5), value)
 
 
+def shown_gap(gap: float | None) -> Keyed:
+    """Return how far a value is above its bound: a share, or that it is proven."""
+    if gap is None:
+        return Keyed("-", None)
+    return Keyed("proven" if gap == 0 else f"{gap:.2%}", gap)
+
+
 def with_interval(found: Estimate, text: Callable[[float], str]) -> str:
     """Return a figure and, if it has one, its interval; ``text`` shows a number."""
     figure, low, high = map(text, map(float, found))

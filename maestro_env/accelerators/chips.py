@@ -2,7 +2,9 @@
 
 What no source gives is left without limit, and said in the chip's note. PEs that have registers and
 no memory get the twelve words that two levels of single words take: two of each tensor in the PE,
-and as many again for its cluster.
+and as many again for its cluster. Where a chip has a file with all its memories (``built/``), this
+form says the same of PEs, words, clock, capacities and bandwidths, apart from what its note says:
+records and random streams of searches depend on these figures, so that they stay.
 """
 
 from __future__ import annotations
@@ -58,15 +60,16 @@ CHIPS: Mapping[str, Chip] = by_name(
     Chip(
         Hardware(2048, l1_bytes=_REGISTERS, l2_bytes=512 * _KIB, offchip_bw=20, name="nvdla_large"),
         "NVDLA primer (nvdla/doc)",
-        "2,048 int8 MACs, 512 KB, 20 GB/s; no clock: 20 words a cycle off-chip are those of 1 GHz; "
-        "networks without limit, L1 and energies unknown",
+        "2,048 int8 MACs, 512 KB, 20 GB/s; the primer's figures are at 1 GHz, where 20 GB/s are 20 "
+        "words a cycle, but this form has no clock; networks without limit (its buffer sends 256 "
+        "words a cycle), accumulator not counted, L1 and energies unknown",
     ),
     Chip(
         Hardware(64, l1_bytes=_REGISTERS, l2_bytes=128 * _KIB, offchip_bw=1, name="nvdla_small"),
         "NVDLA primer (nvdla/doc)",
-        "64 int8 MACs, 128 KB, 1 GB/s; no clock: 1 word a cycle off-chip is that of 1 GHz; the "
-        "hardware manual contradicts itself on the buffer; networks without limit, L1 and energies "
-        "unknown",
+        "64 int8 MACs, 128 KB, 1 GB/s; the primer's figures are at 1 GHz, where 1 GB/s is 1 word a "
+        "cycle, but this form has no clock; the hardware manual contradicts itself on the buffer; "
+        "networks without limit, L1 and energies unknown",
     ),
     Chip(
         Hardware(
@@ -80,7 +83,8 @@ CHIPS: Mapping[str, Chip] = by_name(
         ),
         "Jouppi et al., ISCA 2017",
         "8-bit words; L2 is the unified buffer and the 32-bit accumulators, each counted as a "
-        "word; 34 GB/s, in the chip of weights alone, are 49 words a cycle; energies unknown",
+        "word, without the weight FIFO; 34 GB/s, in the chip of weights alone, are 49 words a "
+        "cycle; energies unknown",
     ),
     Chip(
         Hardware(
@@ -103,10 +107,10 @@ CHIPS: Mapping[str, Chip] = by_name(
             offchip_bw=128 // 8,
             name="gemmini",
         ),
-        "Gemmini's default Configs.scala at 0064b94",
+        "Gemmini's default Configs.scala at 0064b94, branch rtml",
         "8-bit words; L2 is the scratchpad and the 32-bit accumulators, each counted as a "
         "word; the bus of 128 bits is the off-chip bandwidth; no clock, network and energies "
-        "unknown; literature often cites other sizes",
+        "unknown; 128 KB each are the default on branch rtml, 256 and 64 KB that of master",
     ),
 )
 """Published accelerators by name."""

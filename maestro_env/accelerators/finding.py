@@ -24,6 +24,11 @@ BUILT = Path(__file__).with_name("built")
 """The folder of chips with all their memories, one file each."""
 
 _YAML = (".yaml", ".yml")
+# Tags and readers of other tools, by the key of their architectures.
+_TOOLS = {
+    "architecture": (timeloop.TAGS, timeloop.read_hierarchy),
+    "arch": (accelforge.TAGS, accelforge.read_hierarchy),
+}
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -79,7 +84,8 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """Return the accelerator with all its memories that a text names, or the accelerator itself.
 
     Args:
-        text: a chip of ``BUILT``, a ``.yaml`` file (docs/hierarchy.md), or the lines of one.
+        text: a chip of ``BUILT``, a ``.yaml`` file (docs/hierarchy.md), of ours or an architecture
+            of Timeloop or AccelForge, or the lines of one of ours.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hierarchy``.
@@ -95,7 +101,13 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     path = named.get(text, Path(text))
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
-    return hierarchy_of(read_yaml_file(path, HardwareError), path.stem)
+    root = read_yaml_file(path, HardwareError)
+    for key, (tags, read) in _TOOLS.items():
+        if key in root:
+            if "constraints" in root:
+                root["constraints"].fail("not read here; give them at the nodes that they are of")
+            return read(read_yaml_file(path, HardwareError, tags)[key], path.stem)
+    return hierarchy_of(root, path.stem)
 
 
 def _from_yaml(path: Path) -> Hardware:

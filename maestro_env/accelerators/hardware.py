@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.accelerators.technologies import DEFAULT, Energies, Technology, find_technology
+from maestro_env.accelerators.technologies import DEFAULT, find_technology
+from maestro_env.accelerators.technology import Areas, Energies, Technology
 from maestro_env.base.checks import MAX_INT, require_integer, require_name, require_number
 from maestro_env.base.errors import HardwareError
 from maestro_env.base.pickling import Recomputed
@@ -111,8 +112,12 @@ class Hardware(Recomputed):
         return self.noc_hops * self.noc_hop_latency
 
     def area_um2(self, l1_bytes: float, l2_bytes: float) -> float:
-        """Return the area with so much L1 in every PE and so much L2, as figures of mappings do."""
-        return _native.block_area_um2(self.native, l1_bytes, l2_bytes)
+        """Return the area with so much L1 in every PE and so much L2, as figures of mappings do.
+
+        That is the area of MACs and buffers in the technology. Of one without areas, it is that of
+        PEs and whole blocks of buffers, as GAMMA and ArchGym count.
+        """
+        return _native.buffered_area_um2(self.native, l1_bytes, l2_bytes)
 
     @property
     def native(self) -> _native.Hardware:
@@ -129,6 +134,7 @@ class Hardware(Recomputed):
             l2_bytes=self.l2_bytes,
             word_bytes=self.word_bytes,
             **asdict(self.energies),
+            **asdict(self.areas),
         )
 
     @cached_property
@@ -141,6 +147,18 @@ class Hardware(Recomputed):
             l2_macs=technology.access_macs("l2", self.l2_bytes),
             noc_macs=technology.noc_macs * self.noc_hops,
             offchip_macs=technology.offchip_macs or self.offchip_cost_macs,
+        )
+
+    @cached_property
+    def areas(self) -> Areas:
+        """What a PE without buffers and a byte of each buffer take up on this accelerator."""
+        technology = self.technology
+        if technology.mac_um2 is None:
+            return Areas()
+        return Areas(
+            technology.mac_um2 * self.simd_lanes,
+            8 * technology.bit_um2(self.l1_bytes),
+            8 * technology.bit_um2(self.l2_bytes),
         )
 
     def record(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _UNLIMITED = float("inf")
 _MAX_BITS = 2**53
 _MAX_WIDTH = 2**20
 _MOST_BUFFERS = 1024
+_MAX_CYCLES = 2**30
 _MAC = "mac"
 _LEFT_TO_POOL = (
     "capacity_bits",
@@ -31,6 +32,9 @@ _LEFT_TO_POOL = (
     "bw",
     "read_pj_per_bit",
     "write_pj_per_bit",
+    "beat_bits",
+    "gaps",
+    "cache",
 )
 
 Sizes = int | Mapping[str, int] | None
@@ -70,6 +74,36 @@ def _energy(what: str, given: float) -> float:
     return require_number(what, given, HardwareError, most=_native.MAX_ENERGY)
 
 
+def _cycles(what: str, given: float) -> float:
+    return require_number(what, given, HardwareError, most=float(_MAX_CYCLES))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache:
+    """A cache in front of a memory, which slows the port down for tensors that exceed it.
+
+    Args:
+        bits: a larger tensor misses with every line.
+        line_bits: of a line.
+        miss_cycles: of the port, for each line that misses.
+    """
+
+    bits: int
+    line_bits: int
+    miss_cycles: float
+
+    def native(self, what: str) -> dict[str, Any]:
+        """Return the cache as the C++ core reads it."""
+        sizes = {
+            key: require_integer(f"{what}: {name}", size, HardwareError, most=_MAX_BITS)
+            for key, name, size in (
+                ("cache_bits", "bits", self.bits),
+                ("line_bits", "line_bits", self.line_bits),
+            )
+        }
+        return {**sizes, "miss_cycles": _cycles(f"{what}: miss_cycles", self.miss_cycles)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryElement:
     """A memory, or a part of one that has a place of its own in the loop nest.
@@ -88,6 +122,14 @@ class MemoryElement:
         read_pj_per_bit: energy of a read.
         write_pj_per_bit: energy of a write.
         forgets: tensors whose whole tile is loaded in every step, whatever was there before.
+        beat_bits: of a beat of its port. Words of a tile that follow each other in its layout,
+            along C of inputs and K of filters and outputs, take whole beats; 0: no beats.
+        gaps: whether its port also moves what lies between the rows and columns of inputs that
+            strided or dilated windows of a tile touch.
+        cache: in front of it.
+        launch_cycles: that every step takes of the port of the next memory outside.
+        step_cycles: that a step takes at least.
+        load_cycles: that a step takes at least which begins with another tile than the one before.
     """
 
     name: str
@@ -102,18 +144,28 @@ class MemoryElement:
     read_pj_per_bit: float = 0.0
     write_pj_per_bit: float = 0.0
     forgets: Collection[str] = ()
+    beat_bits: int = 0
+    gaps: bool = False
+    cache: Cache | None = None
+    launch_cycles: float = 0.0
+    step_cycles: int = 0
+    load_cycles: int = 0
+
+    def widths(self, word_bits: int) -> list[int]:
+        """Return the bits of a word of each tensor; ``word_bits`` where the memory has none."""
+        given = _by_tensor(f"memory {self.name}: width_bits", self.width_bits, _MAX_WIDTH)
+        return [given.get(tensor, word_bits) for tensor in TENSORS]
 
     def native(self, word_bits: int, pool: int) -> dict[str, Any]:
         """Return the element, whose physical memory has an index, as the C++ core reads it."""
         what = f"memory {self.name}"
         if self.pool is not None and any(getattr(self, name) for name in _LEFT_TO_POOL):
             raise HardwareError(
-                f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths and "
-                "energies there, none here"
+                f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths, beats, "
+                "cache and energies there, none here"
             )
         if self.bw is not None and (self.read_bw, self.write_bw) != (None, None):
             raise HardwareError(f"{what} has bw and read_bw or write_bw; allowed: either")
-        widths = _by_tensor(f"{what}: width_bits", self.width_bits, _MAX_WIDTH)
         limits = _by_tensor(f"{what}: capacity_bits", self.capacity_bits, _MAX_BITS)
         shared = not isinstance(self.capacity_bits, Mapping)
         # Of each tensor, and of all together.
@@ -132,7 +184,7 @@ class MemoryElement:
             "name": self.name,
             "keeps": _flags(f"{what}: tensors it keeps", self.keeps),
             "forgets": _flags(f"{what}: tensors it forgets", self.forgets),
-            "width": [widths.get(tensor, word_bits) for tensor in TENSORS],
+            "width": self.widths(word_bits),
             "buffers": buffers,
             "pool": pool,
             "capacity": rooms,
@@ -140,7 +192,26 @@ class MemoryElement:
             "one_port": self.bw is not None,
             "read_pj": _energy(f"{what}: read_pj_per_bit", self.read_pj_per_bit),
             "write_pj": _energy(f"{what}: write_pj_per_bit", self.write_pj_per_bit),
+            **self._pace(what),
         }
+
+    def _pace(self, what: str) -> dict[str, Any]:
+        """Return what slows ports and steps down, as the C++ core reads it."""
+        cache = {"cache_bits": _UNLIMITED, "line_bits": 1, "miss_cycles": 0.0}
+        if self.cache is not None:
+            require_type(f"{what}: cache", self.cache, Cache, "such as Cache(bits=...)")
+            cache = self.cache.native(f"{what}: cache")
+        counts = {
+            name: require_integer(f"{what}: {name}", getattr(self, name), HardwareError, 0, most)
+            for name, most in (
+                ("beat_bits", _MAX_BITS),
+                ("step_cycles", _MAX_CYCLES),
+                ("load_cycles", _MAX_CYCLES),
+            )
+        }
+        launch = _cycles(f"{what}: launch_cycles", self.launch_cycles)
+        require_type(f"{what}: gaps", self.gaps, bool, "True or False")
+        return {**counts, **cache, "launch_cycles": launch, "gaps": self.gaps}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,6 +347,11 @@ class Hierarchy:
             raise HardwareError(
                 f"the first element is {quoted(first and first.name)}; allowed: a memory that "
                 f"keeps {', '.join(TENSORS)}"
+            )
+        if first.launch_cycles:
+            raise HardwareError(
+                f"memory {first.name} has launch_cycles {first.launch_cycles}; allowed: 0, as no "
+                "memory outside loads it"
             )
         fanouts = sum(isinstance(element, FanoutElement) for element in self.elements)
         limits = _native.HIERARCHY_MAX_ELEMENTS, _native.HIERARCHY_MAX_FANOUTS

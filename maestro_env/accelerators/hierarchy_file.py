@@ -14,6 +14,7 @@ from typing import Any
 from maestro_env.accelerators.entries import bytes_per_second, sized_bytes
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
+    Cache,
     Element,
     FanoutElement,
     Hierarchy,
@@ -90,10 +91,20 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
         "width_bits": _by_tensor(Part.integer),
         "buffers": Part.integer,
         **dict.fromkeys(("read_bw", "write_bw", "bw"), rate),
-        **dict.fromkeys(("read_pj_per_bit", "write_pj_per_bit"), _number),
+        **dict.fromkeys(("read_pj_per_bit", "write_pj_per_bit"), _number("pJ")),
         "forgets": _tensors,
+        "beat_bits": _bits,
+        "gaps": _flag,
+        "cache": _cache,
+        "launch_cycles": _number("cycles"),
+        **dict.fromkeys(("step_cycles", "load_cycles"), Part.integer),
     }
-    fanout = {"size": Part.integer, "axis": Part.text, "apart": _tensors, "pj_per_bit": _number}
+    fanout = {
+        "size": Part.integer,
+        "axis": Part.text,
+        "apart": _tensors,
+        "pj_per_bit": _number("pJ"),
+    }
     return {"memory": memory, "fanout": fanout}
 
 
@@ -124,10 +135,27 @@ def _bits(part: Part) -> int:
     return size * 8
 
 
-def _number(part: Part) -> float:
-    if (number := plain_number(part.text().strip())) is None:
-        part.fail(f"is {quoted(part.text())}; allowed: numbers from 0, in pJ")
+def _flag(part: Part) -> bool:
+    if (text := part.text().strip()) not in ("true", "false"):
+        part.fail(f"is {quoted(text)}; allowed: true, false")
+    return text == "true"
+
+
+def _number(unit: str) -> _Reader:
+    def number(part: Part) -> float:
+        if (found := plain_number(part.text().strip())) is None:
+            part.fail(f"is {quoted(part.text())}; allowed: numbers from 0, in {unit}")
+        return found
+
     return number
+
+
+def _cache(part: Part) -> Cache:
+    readers = {"bits": _bits, "line_bits": _bits, "miss_cycles": _number("cycles")}
+    values = _read(part, readers)
+    if missing := [key for key in readers if key not in values]:
+        part.fail(f"has no {' and no '.join(missing)}; a cache has {', '.join(readers)}")
+    return Cache(**values)
 
 
 def _clock_mhz(part: Part) -> float:
@@ -147,7 +175,7 @@ def _bits_per_cycle(part: Part, clock: float | None) -> float:
     return float(rate * 8 / (Fraction(str(clock)) * 10**6))
 
 
-_MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number}
+_MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number("pJ")}
 
 # --- Out ----------------------------------------------------------------------------------------
 
@@ -183,8 +211,12 @@ def _said(described: Hierarchy | Element | MacElement) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a value of a field as YAML has it."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, str):
         return str(value)
+    if isinstance(value, Cache):
+        return {name: _plain(number) for name, number in vars(value).items()}
     if isinstance(value, Mapping):
         return {str(tensor): int(size) for tensor, size in value.items()}
     if isinstance(value, Collection):

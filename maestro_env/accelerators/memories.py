@@ -6,11 +6,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, MemoryElement
+from maestro_env.accelerators.nodes import Node, Place, ended
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.yaml_file import Part
+
+WORD_BITS = 8
+"""Bits of a word of the accelerators that are chains."""
 
 # Memories of a chain: a mapping has up to four levels.
 _LEAST, _MOST = 3, 6
@@ -37,27 +43,6 @@ class Memory:
     fanout: int = 1
 
 
-FanoutName = tuple[str, ...]
-"""What a file calls a fan-out."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A node of a file: a memory, a compute unit, or neither.
-
-    Args:
-        part: of the file.
-        fanouts: that lead to it from the node before, and how many units each has.
-        memory: that it is.
-        lanes: MACs of the compute unit in a cycle.
-    """
-
-    part: Part
-    fanouts: Sequence[tuple[FanoutName, int]]
-    memory: Memory | None = None
-    lanes: int | None = None
-
-
 @dataclass(frozen=True)
 class Chain:
     """What a file says of an accelerator.
@@ -70,7 +55,7 @@ class Chain:
     """
 
     memories: list[Memory]
-    places: list[list[FanoutName]]
+    places: list[list[Place]]
     lanes: int
     part: Part
 
@@ -85,36 +70,57 @@ def _limit(value: int) -> int | None:
     return None if value >= UNLIMITED else value
 
 
-def chain_of(part: Part, links: Iterable[Link]) -> Chain:
+def chain_of(part: Part, nodes: Iterable[Node]) -> Chain:
     """Return the chain of the nodes of a file, outermost first; a compute unit ends it."""
     memories: list[Memory] = []
-    places: list[list[FanoutName]] = []
-    fanouts: list[tuple[FanoutName, int]] = []
-    lanes = None
-    for link in links:
-        if lanes is not None:
-            link.part.fail("stands after the compute unit; a chain ends there")
-        fanouts += link.fanouts
-        if not link.memory and not link.lanes:
+    places: list[list[Place]] = []
+    fanouts: list[tuple[Place, FanoutElement]] = []
+    lanes = 1
+    for node in ended(part, nodes):
+        fanouts += node.fanouts
+        if not node.memory and not node.mac:
             continue
-        units = _units(fanouts, link.part)
+        units = _units([fanout for _, fanout in fanouts], node.part)
         if memories:
             memories[-1] = replace(memories[-1], fanout=units)
-            places.append([place for place, _ in fanouts])
+            # Two axes of an array have one name.
+            places.append([*dict.fromkeys(place for place, _ in fanouts)])
         elif units > 1:
-            link.part.fail(f"{units} main memories; allowed: one")
-        memories += [link.memory] if link.memory else []
-        fanouts, lanes = [], link.lanes
-    if lanes is None:
-        part.fail("has no compute unit at its end")
+            node.part.fail(f"{units} main memories; allowed: one")
+        memories += [_memory(node.memory, node.part)] if node.memory else []
+        fanouts, lanes = [], node.mac.simd if node.mac else lanes
     return Chain(memories, places, lanes, part)
 
 
-def _units(fanouts: Sequence[tuple[FanoutName, int]], part: Part) -> int:
+def _memory(memory: MemoryElement, part: Part) -> Memory:
+    """Return a memory in words of all tensors, or refuse one that has others."""
+    if set(memory.keeps) < set(TENSORS):
+        part.fail("does not keep all tensors; every tensor of ours passes every memory")
+    if memory.width_bits not in (None, WORD_BITS):
+        part.fail(f"has words of {memory.width_bits} bits; a word of ours has {WORD_BITS} bits")
+    if memory.buffers > 1 or memory.forgets:
+        part.fail("has several buffers or forgets tensors, which no memory of ours does")
+
+    def words(bits: Any) -> int | None:
+        if bits is not None and bits % WORD_BITS:
+            part.fail(f"{bits:g} bits are no words of {WORD_BITS}, in all or a cycle")
+        return None if bits is None else int(bits) // WORD_BITS
+
+    reads, writes, shared = map(words, (memory.read_bw, memory.write_bw, memory.bw))
+    return Memory(memory.name, words(memory.capacity_bits), reads, writes, shared)
+
+
+def _units(fanouts: Sequence[FanoutElement], part: Part) -> int:
     """Return how many units there are below some fan-outs, or refuse a number too large."""
     units = 1
-    for _, count in fanouts:
-        units = require_integer(f"{part.where}: number of units", units * count, HardwareError)
+    for fanout in fanouts:
+        if fanout.apart:
+            part.fail(
+                f"{fanout.name} shares no {' or '.join(fanout.apart)}; a fan-out of ours does"
+            )
+        # Timeloop and AccelForge give every size.
+        size = units * (fanout.size or 1)
+        units = require_integer(f"{part.where}: number of units", size, HardwareError)
     return units
 
 

@@ -10,10 +10,11 @@ import math
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from maestro_env.base.checks import MAX_INT, require_type
+from maestro_env.base.checks import MAX_INT, plain_number, require_type
 from maestro_env.base.errors import MaestroEnvError, Refuse, close_matches, quoted
 from maestro_env.base.reading import read_or_refuse
 
@@ -21,6 +22,8 @@ _MAX_DEPTH = 30
 _MAX_CHARACTERS = 2**22
 # Bits of the largest buffer.
 _MOST = MAX_INT * 64
+_MOST_NUMBER = 10.0**30
+_MOST_FACTORS = 6
 _PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
 
 
@@ -139,6 +142,22 @@ class Part:
                 "1024 * 8"
             )
         return number
+
+    def number(self) -> Fraction:
+        """Return a number from 0, or a product of some (``8 * 1.5e9``), exactly."""
+        factors = [each.strip() for each in self.text().split("*", _MOST_FACTORS)]
+        numbers = [Fraction(each) for each in factors if plain_number(each) is not None]
+        product = math.prod(numbers, start=Fraction(1))
+        if len(numbers) < len(factors) or product > _MOST_NUMBER:
+            self.fail(
+                f"is {quoted(self.text())}; allowed: numbers from 0 to {_MOST_NUMBER:g}, or a "
+                "product such as 8 * 1.5e9"
+            )
+        return product
+
+    def positive(self) -> Fraction:
+        """Return a number above 0, as ``number`` does."""
+        return self.number() or self.fail(f"is {quoted(self.text())}; allowed: numbers above 0")
 
     def _block(self) -> YamlBlock:
         if not isinstance(self.value, YamlBlock):

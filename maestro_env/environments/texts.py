@@ -13,7 +13,8 @@ from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardwa
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text
-from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology, written
+from maestro_env.accelerators.technologies import TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology, written
 from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective
 from maestro_env.workloads.finding import layers_by_name
 from maestro_env.workloads.layer import Layer
@@ -68,12 +69,13 @@ def _hardware(hardware: Hardware) -> str:
     name = given.pop("name")
     changed = {key: value for key, value in given.items() if value != default[key]}
     if "technology" in changed:
-        changed["technology"] = _technology(hardware.technology)
+        changed["technology"] = text_of_technology(hardware.technology)
     written = _pairs(changed)
     return written if name == written else f"{written},name={name}"
 
 
-def _technology(technology: Technology) -> str:
+def text_of_technology(technology: Technology) -> str:
+    """Return the name of a technology, or its fields; ``find_technology`` reads both."""
     name = technology.name
     return name if TECHNOLOGIES.get(name) == technology else written(technology)
 

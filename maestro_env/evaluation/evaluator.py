@@ -55,7 +55,8 @@ class Evaluator:
     """Evaluates points for one search: counts every sample, keeps the trace and the best.
 
     The ledger: ``used`` samples of the budget, ``valid`` ones among them, ``unique`` mappings among
-    them, ``warmed_up`` samples outside the budget, and ``model_seconds`` in batches of both.
+    them, ``warmed_up`` samples outside the budget, and ``model_seconds`` in batches of both. A
+    mapper that proves what it finds sets ``bound``: no mapping has a lower value.
 
     Args:
         problem: what the points are points of.
@@ -96,6 +97,7 @@ class Evaluator:
         self.warmed_up = 0
         self.model_seconds = 0.0
         self.best: Best | None = None
+        self.bound: float | None = None
         self._threads = require_threads(threads)
         self._on_batch = on_batch
         self.start = self._vectors(start)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
+from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.registry import by_name
 from maestro_env.evaluation.problem import Problem
@@ -77,7 +78,9 @@ def find_bottleneck(problem: Problem, mapping: Mapping) -> Bottleneck:
 
     def saved_without(names: Iterable[str]) -> float:
         limits = {RESOURCES[name].field: RESOURCES[name].unlimited for name in names}
-        return latency - cost_of(problem, mapping, **limits).latency_cycles
+        # No latency depends on a technology, and one with energies by size needs a size.
+        unbound = cost_of(problem, mapping, technology=DEFAULT, **limits)
+        return latency - unbound.latency_cycles
 
     saved = {name: saved_without([name]) for name in RESOURCES}
     helping = sorted((name for name in saved if saved[name]), key=saved.__getitem__, reverse=True)

@@ -15,6 +15,7 @@ from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
+from maestro_env.base.real_units import RealFigures
 from maestro_env.hierarchy.shape import DIMS, Shape
 from maestro_env.workloads.layer import Layer
 
@@ -160,6 +161,16 @@ class HierarchyEvaluator(Recomputed):
             mac["latch"] = [True] * len(TENSORS)
         return shape.native(), shape.stride, shape.dilation, elements, mac, options
 
+    @cached_property
+    def prices(self) -> list[tuple[int, int, int, list[Any]]]:
+        """Of each boundary: tensor, parent, child, and what an access of each kind costs.
+
+        The elements are numbers, the MAC's one more than the last. Kinds are reads and writes of
+        the parent, those of the child, and words carried between them; each has its energy in pJ,
+        and its cycles at the two ports of every element.
+        """
+        return self._core.prices()
+
     def evaluate(self, mapping: NestMapping) -> tuple[HierarchyCost | None, str]:
         """Return the cost of a mapping, None if it has none, and its status (H7).
 
@@ -186,6 +197,22 @@ class HierarchyEvaluator(Recomputed):
         )
         return cost, status
 
+    def real(self, cost: HierarchyCost) -> RealFigures:
+        """Return a cost in real units, with the bandwidths of the physical memories."""
+        bits = dict.fromkeys(cost.needed_bits, 0.0)
+        memories = {each.name: each for each in self.hierarchy.elements}
+        for moved in cost.traffic:
+            for name, words in (
+                (moved.parent, moved.parent_reads + moved.parent_writes),
+                (moved.child, moved.child_reads + moved.child_writes),
+            ):
+                memory = memories.get(name)
+                if isinstance(memory, MemoryElement):
+                    width = memory.widths(self.hierarchy.word_bits)[TENSORS.index(moved.tensor)]
+                    bits[memory.pool or name] += words * width
+        clock = self.hierarchy.clock_mhz
+        return RealFigures.of(cost.latency_cycles, cost.energy_nj, cost.macs, clock, bits)
+
     def encode(self, mappings: Sequence[NestMapping]) -> NDArray[np.int32]:
         """Return mappings as int32[N, L, 3]: element, dimension (of ``DIMS``), tile of each loop.
 
@@ -196,6 +223,14 @@ class HierarchyEvaluator(Recomputed):
         return np.array(
             [[*row, *[(-1, 0, 0)] * (width - len(row))] for row in rows], dtype=np.int32
         ).reshape(len(rows), width, 3)
+
+    def decode(self, row: NDArray[np.int32]) -> NestMapping:
+        """Return one mapping of a batch, int32[L, 3], as ``evaluate`` takes it."""
+        mapping: list[list[tuple[str, int]]] = [[] for _ in self.hierarchy.elements]
+        for element, dim, tile in row.tolist():
+            if element >= 0:
+                mapping[element].append((self.shape.name(dim), tile))
+        return mapping
 
     def evaluate_batch(
         self, mappings: NDArray[np.int32]

@@ -87,6 +87,11 @@ class Shape:
         known = self.names.get(name, name)
         return DIMS.index(known) if known in DIMS else None
 
+    def name(self, number: int) -> str:
+        """Return the name of a dimension that the layer has for it, else that of ``DIMS``."""
+        own = {dim: name for name, dim in self.names.items()}
+        return own.get(DIMS[number], DIMS[number])
+
     def native(self) -> list[int]:
         """Return all extents in the order of ``DIMS``."""
         return [self.extents.get(dim, 1) for dim in DIMS]

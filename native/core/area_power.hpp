@@ -10,11 +10,16 @@
 
 namespace gym {
 
-// The block-wise buffer area of GAMMA and ArchGym in um^2, for the L1 of every PE and the L2 a
-// mapping needs.
+// Area in um^2 with the L1 of every PE and the L2 that a mapping needs: that of the technology, or
+// of the blocks of GAMMA and ArchGym.
 template <typename Number>
-GYM_INLINE Number block_area_um2(const Hardware& hardware, Number l1_bytes, Number l2_bytes) {
+GYM_INLINE Number buffered_area_um2(const Hardware& hardware, Number l1_bytes, Number l2_bytes) {
   using namespace constants;
+  const Areas& areas = hardware.areas;
+  if (areas.given()) {
+    return (l1_bytes * areas.l1_um2 + areas.pe_um2) * static_cast<double>(hardware.num_pes) +
+           l2_bytes * areas.l2_um2;
+  }
   return hardware.num_pes * kPeArea + round_up(l2_bytes / kL2BlockBytes) * kL2BlockArea +
          round_up(l1_bytes / kL1BlockBytes) * kL1BlockArea * static_cast<double>(hardware.num_pes);
 }

@@ -35,6 +35,15 @@ struct Energies {
   }
 };
 
+// Area in um^2 of the MACs of a PE, of a byte of L1 and of L2; none for blocks of MAESTRO's.
+struct Areas {
+  double pe_um2 = 0;
+  double l1_um2 = 0;
+  double l2_um2 = 0;
+
+  bool given() const { return pe_um2 > 0; }
+};
+
 inline constexpr std::int64_t kUnlimitedBytes = std::numeric_limits<std::int64_t>::max();
 
 struct Hardware {
@@ -48,6 +57,7 @@ struct Hardware {
   // The exact model's only.
   std::int64_t word_bytes = 1;
   Energies energies;
+  Areas areas;
 
   // Capacities in whole words.
   std::int64_t l1_words() const { return l1_bytes / word_bytes; }

@@ -59,7 +59,7 @@ GYM_INLINE void fill_costs(const BasicReport<Number>& report, const Hardware& ha
   metrics.latency_cycles = cycles;
   metrics.energy_nj = report.energy_nj;
   metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
-  metrics.area_um2 = report.block_area_um2;
+  metrics.area_um2 = report.buffered_area_um2;
   metrics.l1_bytes = report.bytes(report.l1_total(), hardware);
   metrics.l2_bytes = report.bytes(report.plan.size, hardware);
 }

@@ -39,7 +39,7 @@ struct BasicReport {
   Number cycles;
   BasicL2Plan<Number> plan;
   Number l1_accesses, l2_accesses, mid_accesses;
-  Real energy_nj, area_um2, power_mw, block_area_um2;
+  Real energy_nj, area_um2, power_mw, buffered_area_um2;
 
   GYM_INLINE void conclude(const Totals& totals, const Hardware& hardware) {
     macs = totals.macs;
@@ -120,7 +120,7 @@ struct BasicReport {
         hardware.num_pes, hardware.simd_lanes, hardware.noc_bw, l1_bytes, l2_bytes, PeSum::product);
     area_um2 = silicon.area_um2;
     power_mw = silicon.power_mw;
-    block_area_um2 = gym::block_area_um2(hardware, l1_bytes, l2_bytes);
+    buffered_area_um2 = gym::buffered_area_um2(hardware, l1_bytes, l2_bytes);
   }
 };
 using Report = BasicReport<Count>;

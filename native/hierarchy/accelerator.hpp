@@ -20,6 +20,13 @@ inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 inline constexpr int kMaxElements = 48;
 inline constexpr int kMaxFanouts = 24;
 
+// In front of a memory: lines of larger tensors take cycles of its port besides (H6).
+struct Cache {
+  double bits = kUnlimited;
+  std::int64_t line_bits = 1;
+  double miss_cycles = 0;  // a line
+};
+
 struct Memory {
   PerTensorFlag keeps{};    // the others bypass it
   PerTensorFlag forgets{};  // history `none`: every step loads its whole tile
@@ -33,6 +40,15 @@ struct Memory {
   double read_bw = kUnlimited, write_bw = kUnlimited;
   bool one_port = false;
   double read_pj = 0, write_pj = 0;  // a bit
+  // Its port moves each run of words in whole beats, of so many bits; 0: word by word (H6).
+  std::int64_t beat_bits = 0;
+  bool gaps = false;  // its port also moves what lies between the words of a tile of inputs
+  Cache cache;
+  // Of every step: cycles of the port outside, least cycles of computing, those if it loads.
+  double launch_cycles = 0;
+  std::int64_t step_cycles = 0, load_cycles = 0;
+
+  bool paces() const { return step_cycles > 0 || load_cycles > 0; }
 };
 
 struct Fanout {

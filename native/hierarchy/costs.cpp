@@ -16,6 +16,16 @@ Flow flow_of(TensorId tensor, double parents, double children, double fresh,
   return {older, parents, options.drains ? children : 0, back ? children * older / parents : 0};
 }
 
+// What passes the port of a parent may be more than the words (H6).
+void pass_parent(TensorId tensor, const Moved& of, double Passed::* all, double Passed::* fresh,
+                 Flow& flow) {
+  const Passed &words = of.words_passed, &lines = of.lines_missed;
+  const bool output = tensor == kOutput;
+  flow.parent_reads = output ? words.*all - words.*fresh : words.*all;
+  flow.parent_writes = output ? words.*all : 0;
+  flow.misses = output ? 2 * lines.*all - lines.*fresh : lines.*all;
+}
+
 }  // namespace
 
 Costs::Costs(const Accelerator& accelerator, const Options& options,
@@ -28,7 +38,8 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
   for (const Element& each : accelerator.elements) {
     const Memory& memory = each.memory;
     timed_ =
-        timed_ || (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited));
+        timed_ || (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited ||
+                                      memory.cache.miss_cycles > 0 || memory.launch_cycles > 0));
   }
 }
 
@@ -47,11 +58,13 @@ void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) co
     found[b].first = flow(of.words, kFirstParent, kFirstChild, of.fresh_first);
     found[b].carried = static_cast<double>(of.words[kChildren]) +
                        (tensor == kOutput ? found[b].all.child_writes : 0);
-    const Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
+    pass_parent(tensor, of, &Passed::all, &Passed::fresh, found[b].first);
+    Flow edge = flow(of.edge, kFirstParent, kFirstChild, of.edge[kFirstParent]);
+    pass_parent(tensor, of, &Passed::edge, &Passed::edge, edge);
     (tensor == kOutput ? found[b].drain : found[b].fetch) = edge;
     if (tensor == kOutput && options_.psum == PartialSums::bias) {
       const Flow begin = flow(of.begin, kFirstParent, kFirstChild, 0);
-      found[b].fetch = {begin.parent_reads, 0, 0, begin.child_writes};
+      found[b].fetch = {of.words_passed.begin, 0, 0, begin.child_writes, of.lines_missed.begin};
     }
   }
 }
@@ -64,18 +77,27 @@ void Costs::pass(const Boundary& boundary, const Flow& flow, double share_of_par
     ports[memory(element).pool].written += writes * width;
   };
   at(boundary.parent, share_of_parent, flow.parent_reads, flow.parent_writes);
+  if (flow.misses > 0) {
+    const int at_pool = memory(boundary.parent).pool;
+    ports[at_pool].waits += share_of_parent * flow.misses * memory(at_pool).cache.miss_cycles;
+  }
   if (boundary.child == accelerator_.mac()) return;
   at(boundary.child, share_of_child, flow.child_reads, flow.child_writes);
 }
 
+std::array<double, 2> Costs::port_cycles(int element, const Bits& bits) const {
+  const Memory& of = memory(element);
+  const auto [out, in, waits] = bits;
+  if (of.one_port) return {waits + (out + in) / of.read_bw, 0};
+  return {waits + out / of.read_bw, waits + in / of.write_bw};
+}
+
 double Costs::busiest(const Ports& ports) const {
   double cycles = 0;
-  for (std::size_t e = 0; e < ports.size(); ++e) {
+  for (int e = 0; e < accelerator_.rest(); ++e) {
     if (!accelerator_.elements[e].is_memory) continue;
-    const Memory& of = accelerator_.elements[e].memory;
-    const auto [out, in] = ports[e];
-    cycles = std::max(cycles, of.one_port ? (out + in) / of.read_bw
-                                          : std::max(out / of.read_bw, in / of.write_bw));
+    const auto [out, in] = port_cycles(e, ports[e]);
+    cycles = std::max({cycles, out, in});
   }
   return cycles;
 }
@@ -141,8 +163,30 @@ double Costs::missing(const Nest& nest, const Traffic& traffic) const {
   return missing;
 }
 
+Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const {
+  std::vector<Flows> flows(boundaries_.size());
+  flows[boundary].all = flow;
+  flows[boundary].carried = carried;
+  Ports ports(accelerator_.elements.size());
+  pass(boundaries_[boundary], flow, 1, 1, ports);
+  Price price{energy_pj(flows, 0), {}};
+  for (int e = 0; e < accelerator_.rest(); ++e) {
+    price.port_cycles.push_back(port_cycles(e, ports[e]));
+  }
+  return price;
+}
+
+std::vector<Prices> Costs::prices() const {
+  std::vector<Prices> found;
+  for (std::size_t b = 0; b < boundaries_.size(); ++b) {
+    found.push_back({price(b, {1, 0, 0, 0}, 0), price(b, {0, 1, 0, 0}, 0),
+                     price(b, {0, 0, 1, 0}, 0), price(b, {0, 0, 0, 1}, 0), price(b, {}, 1)});
+  }
+  return found;
+}
+
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                       double compute_cycles, double macs) {
+                       std::span<const std::int64_t> steps, double compute_cycles, double macs) {
   Figures figures{};
   figures.compute_cycles = compute_cycles;
   figures.energy_pj = energy_pj(flows, macs);
@@ -160,6 +204,15 @@ Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int
     if (options_.exposed) {
       figures.first_cycles = exposed(flows, &Flows::fetch);
       figures.last_cycles = exposed(flows, &Flows::drain);
+    }
+    int outside = 0;
+    for (int e = 1; e < accelerator_.rest(); ++e) {
+      if (!accelerator_.elements[e].is_memory) continue;
+      if (memory(e).launch_cycles > 0) {
+        steady_[memory(outside).pool].waits +=
+            memory(e).launch_cycles * static_cast<double>(steps[e]);
+      }
+      outside = e;
     }
     figures.port_cycles = busiest(steady_);
   }

@@ -13,6 +13,7 @@ namespace gym::hierarchy {
 // Words that two holders read and write for each other. Fills of outputs may be fractions.
 struct Flow {
   double parent_reads = 0, parent_writes = 0, child_reads = 0, child_writes = 0;
+  double misses = 0;  // lines of the parent, both ways
 };
 
 // All flows of a boundary, and those of the first parent and child.
@@ -20,6 +21,16 @@ struct Flows {
   Flow all, first, fetch, drain;  // of `first`, what comes before the first step and after the last
   double carried = 0;             // words that children take in and send up
 };
+
+// What one access costs: energy, and cycles at the ports of each element, out and in; one port for
+// both ways is the first.
+struct Price {
+  double energy_pj = 0;
+  std::vector<std::array<double, 2>> port_cycles;
+};
+
+// Of an access of each kind, in the order of Flow, and of a word that is carried.
+using Prices = std::array<Price, 5>;
 
 struct Figures {
   double latency_cycles, compute_cycles;
@@ -42,22 +53,28 @@ class Costs {
   bool fits(const Nest& nest, const Traffic& traffic) const { return missing(nest, traffic) == 0; }
   // The sum of the shares of all capacities that the tiles exceed them by.
   double missing(const Nest& nest, const Traffic& traffic) const;
-  // `used` are the instances of each element; wanted where transfers are not exposed.
+  // By boundary.
+  std::vector<Prices> prices() const;
+  // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
+  // those of each element that launches.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                  double compute_cycles, double macs);
+                  std::span<const std::int64_t> steps, double compute_cycles, double macs);
 
  private:
   // Through the ports of one physical memory.
   struct Bits {
     double read = 0, written = 0;
+    double waits = 0;  // cycles
   };
   using Ports = std::vector<Bits>;  // by element
 
   void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
             double share_of_child, Ports& ports) const;
+  std::array<double, 2> port_cycles(int element, const Bits& bits) const;
   double busiest(const Ports& ports) const;
   double exposed(const std::vector<Flows>& flows, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;
+  Price price(std::size_t boundary, const Flow& flow, double carried) const;
 
   const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
   const Memory& pool(int element) const { return memory(memory(element).pool); }

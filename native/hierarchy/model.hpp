@@ -31,6 +31,7 @@ class Model {
   double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
   // The sum of the shares of all capacities that the tiles exceed them by.
   double missing() const { return costs_.missing(nest_, traffic_); }
+  std::vector<Prices> prices() const { return costs_.prices(); }
 
  private:
   bool overflows() const;
@@ -43,7 +44,7 @@ class Model {
   Costs costs_;
   std::vector<Moved> moved_;
   std::vector<Flows> flows_;
-  std::vector<std::int64_t> used_;
+  std::vector<std::int64_t> used_, steps_;
 };
 
 }  // namespace gym::hierarchy

@@ -8,13 +8,20 @@ namespace gym::hierarchy {
 
 namespace {
 
-// Of a pair with one index of either dimension, the other is an axis of the input by itself: its
-// indices touch different words.
+constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
+
+// The dimensions of pair axes. With one tap and no stride, or one output and no dilation, the other
+// dimension is an axis by itself.
 LoopSet sliding_loops(const Shape& shape) {
-  const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
   LoopSet loops = 0;
-  if (real(kLoopP) && real(kLoopR)) loops |= set_of(kLoopP, kLoopR);
-  if (real(kLoopQ) && real(kLoopS)) loops |= set_of(kLoopQ, kLoopS);
+  const auto add = [&](LoopId output, LoopId window, std::size_t which) {
+    const bool one_tap = shape.extent[window] == 1, one_output = shape.extent[output] == 1;
+    const bool alone = (one_tap && one_output) || (one_tap && shape.stride[which] == 1) ||
+                       (one_output && shape.dilation[which] == 1);
+    if (!alone) loops |= set_of(output, window);
+  };
+  add(kLoopP, kLoopR, 0);
+  add(kLoopQ, kLoopS, 1);
   return loops;
 }
 
@@ -44,19 +51,47 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       sliding_(sliding_loops(shape)),
       singles_{(kInputSingles | set_of(kLoopP, kLoopQ, kLoopR, kLoopS)) & ~sliding_, kFilterLoops,
                kOutputLoops},
-      axes_{Axis{kLoopP, kLoopR, {shape.stride[0], shape.dilation[0]}, {}, {}},
-            Axis{kLoopQ, kLoopS, {shape.stride[1], shape.dilation[1]}, {}, {}}} {
+      axes_{axis_of(shape, 0, kLoopP, kLoopR), axis_of(shape, 1, kLoopQ, kLoopS)} {
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
-    if (shape.extent[d] == 1) continue;
-    dims_.push_back(d);
+    if (shape.extent[d] > 1 || has(sliding_, d)) dims_.push_back(d);
     macs_ = wrap_mul(macs_, shape.extent[d]);
   }
+  listed_ = accelerator_.simd_lanes > 1;
+  for (const Element& each : accelerator_.elements) {
+    listed_ = listed_ || (each.is_memory && each.memory.paces());
+  }
+  for (const Boundary& each : boundaries_) {
+    pieces_.push_back(pieces_of(each));
+    listed_ = listed_ || pieces_.back().beat > 1 || pieces_.back().line > 0;
+  }
+}
+
+Traffic::Axis Traffic::axis_of(const Shape& shape, std::size_t which, LoopId output,
+                               LoopId window) {
+  const std::int64_t stride = shape.stride[which], dilation = shape.dilation[which];
+  return {output, window, stride, dilation, {stride, dilation}, {}, {}};
+}
+
+Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
+  const Memory& holder = accelerator_.elements[boundary.parent].memory;
+  const Memory& memory = accelerator_.elements[holder.pool].memory;
+  const std::int64_t width = holder.width[boundary.tensor];
+  const bool gaps = memory.gaps && boundary.tensor == kInput;
+  std::int64_t words = 1;
+  for (const LoopId d : dims_) words *= is_single(boundary.tensor, d) ? shape_.extent[d] : 1;
+  for (const Axis& axis : axes_) {
+    if (!slides(boundary.tensor, axis.output)) continue;
+    const std::int64_t outputs = shape_.extent[axis.output], taps = shape_.extent[axis.window];
+    words *= gaps ? axis.span(outputs, taps) : axis.sliding.words({outputs, taps});
+  }
+  const bool misses = static_cast<double>(words) * static_cast<double>(width) > memory.cache.bits;
+  const auto of = [&](std::int64_t bits) { return std::max<std::int64_t>(1, bits / width); };
+  return {of(memory.beat_bits), misses ? of(memory.cache.line_bits) : 0, gaps};
 }
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
-    const bool listed = has(sliding_, static_cast<LoopId>(d)) || accelerator_.simd_lanes > 1;
-    factors_[d].open(nest.chain(d), listed);
+    factors_[d].open(nest.chain(d), listed_ || has(sliding_, static_cast<LoopId>(d)));
   }
   for (Axis& axis : axes_) {
     axis.keys.clear();
@@ -80,6 +115,7 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
       }
     }
     if (boundary.tensor == kOutput) add_fresh(nest, boundary, timed, moved[b]);
+    if (timed) add_passed(nest, boundary, pieces_[b], moved[b]);
   }
 }
 
@@ -107,17 +143,63 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, co
 // Each word arrives for the first time once at each parent that adds up a part of it.
 void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved) {
   if (options_.psum == PartialSums::bias) return;
-  constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
-  moved.fresh = instances(nest, boundary.parent, kReduced);
-  moved.fresh_first = 1;
-  Sum sum = sum_of(nest, boundary, kFirstParent);
+  moved.fresh =
+      distinct(nest, sum_of(nest, boundary, kParents)) * instances(nest, boundary.parent, kReduced);
+  if (timed) moved.fresh_first = distinct(nest, sum_of(nest, boundary, kFirstParent));
+}
+
+std::int64_t Traffic::distinct(const Nest& nest, Sum sum) {
+  std::int64_t words = 1;
   for (const LoopId d : dims_) {
     if (has(kReduced, d)) continue;
-    moved.fresh *= shape_.extent[d];
-    if (!timed) continue;
     set(nest, sum, d, {});
-    moved.fresh_first *= factors_[d][sum.factor[d]].size;
+    words *= factors_[d][sum.factor[d]].size;
   }
+  return in_pieces(sum, words);
+}
+
+void Traffic::add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces,
+                         Moved& moved) {
+  const auto of = [](std::int64_t words) { return static_cast<double>(words); };
+  moved.words_passed = {of(moved.words[kFirstParent]), of(moved.edge[kFirstParent]),
+                        of(moved.begin[kFirstParent]), of(moved.fresh_first)};
+  if (pieces.beat > 1 || pieces.gaps) {
+    moved.words_passed =
+        pieces_passed(nest, boundary, pieces.beat, pieces.gaps).times(of(pieces.beat));
+  }
+  if (pieces.line > 0) {
+    moved.lines_missed = pieces_passed(nest, boundary, pieces.line, pieces.gaps);
+  }
+}
+
+Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece,
+                              bool gaps) {
+  Sum sum = sum_of(nest, boundary, kFirstParent);
+  sum.piece = piece;
+  sum.gaps = gaps;
+  Passed passed;
+  passed.all = static_cast<double>(words(nest, boundary, sum));
+  if (boundary.tensor == kOutput && options_.psum != PartialSums::bias) {
+    passed.fresh = static_cast<double>(distinct(nest, sum));
+  }
+  if (boundary.child == accelerator_.mac()) return passed;
+  set(nest, sum, {Cut::first});
+  passed.begin = static_cast<double>(product(sum));
+  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
+  passed.edge = static_cast<double>(product(sum));
+  return passed;
+}
+
+// Words of a product, in pieces of the runs along the innermost dimension of the tensor's layout.
+std::int64_t Traffic::in_pieces(const Sum& sum, std::int64_t words) const {
+  const LoopId d = sum.tensor == kInput ? kLoopC : kLoopK;
+  if (sum.piece == 1 || words == 0 || shape_.extent[d] == 1) return words;
+  const Factor& factor = factors_[d][sum.factor[d]];
+  std::int64_t pieces = 0;
+  for (const Boxes& box : factors_[d].boxes(factor)) {
+    if (box.shift == 0) pieces += box.times * ceil_div(box.after, sum.piece);
+  }
+  return words / factor.size * pieces;
 }
 
 std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
@@ -175,33 +257,47 @@ std::int64_t Traffic::product(const Sum& sum, bool halo) {
     const Factor& factor = factors_[d][sum.factor[d]];
     words *= is_single(sum.tensor, d) ? factor.size : factor.count;
   }
-  if (sum.tensor != kInput || words == 0) return words;
-  for (Axis& axis : axes_) {
-    if (has(sliding_, axis.output)) words *= axis_words(axis, sum, halo);
+  if (words == 0) return words;
+  if (sum.tensor == kInput) {
+    for (Axis& axis : axes_) {
+      if (has(sliding_, axis.output)) words *= axis_words(axis, sum, halo);
+    }
   }
-  return words;
+  return in_pieces(sum, words);
 }
 
 std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
   const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
-                            static_cast<std::uint64_t>(taps) << 1 | (halo ? 1 : 0);
+                            static_cast<std::uint64_t>(taps) << 2 | (halo ? 2 : 0) |
+                            (sum.gaps ? 1 : 0);
   const auto known = std::find(axis.keys.begin(), axis.keys.end(), key);
   if (known != axis.keys.end()) {
     return axis.sums[static_cast<std::size_t>(known - axis.keys.begin())];
   }
   axis.keys.push_back(key);
-  axis.sums.push_back(shared(axis, outputs, taps, halo));
+  axis.sums.push_back(shared(axis, outputs, taps, halo, sum.gaps));
   return axis.sums.back();
 }
 
-std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo) const {
+// Words of an interval of outputs and taps, from the first to the last.
+std::int64_t Traffic::Axis::span(std::int64_t outputs, std::int64_t taps) const {
+  return (outputs - 1) * stride + (taps - 1) * dilation + 1;
+}
+
+std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const {
   const Factors &of_output = factors_[axis.output], &of_window = factors_[axis.window];
   std::int64_t words = 0;
   for (const Boxes& p : of_output.boxes(of_output[outputs])) {
     for (const Boxes& r : of_window.boxes(of_window[taps])) {
       const std::int64_t times = p.times * r.times;
-      if (p.shift == 0 && r.shift == 0) {
+      const bool moved = p.shift != 0 || r.shift != 0;
+      if (gaps && (halo || !moved)) {
+        const std::int64_t shift = p.shift * axis.stride + r.shift * axis.dilation;
+        const std::int64_t end =
+            std::min(axis.span(p.before, r.before), shift + axis.span(p.after, r.after));
+        words += times * std::max<std::int64_t>(0, end - std::max<std::int64_t>(0, shift));
+      } else if (!moved) {
         words += times * axis.sliding.words({p.after, r.after});
       } else if (halo) {
         words += times *
@@ -245,29 +341,6 @@ bool Traffic::separate(const Loop& loop, LoopId dim, const Boundary& boundary) c
   if (!accelerator_.elements[loop.element].fanout.together[boundary.tensor]) return true;
   if (!slides(boundary.tensor, dim)) return false;
   return loop.apart_from < boundary.child || options_.share_tiles;
-}
-
-// Kinds of innermost steps: which boxes there are is independent from dimension to dimension.
-std::int64_t Traffic::compute_cycles(const Nest& nest) {
-  const std::int64_t lanes = accelerator_.simd_lanes;
-  std::vector<Boxes> steps = {{1, 1, 0, 1}};
-  std::int64_t one_lane = 1;
-  for (const LoopId d : dims_) {
-    const int number = factors_[d].find(nest.chain(d).above[accelerator_.rest()], {}, {});
-    one_lane *= factors_[d][number].size;
-    if (lanes == 1) continue;
-    std::vector<Boxes> more;
-    for (const Boxes& step : steps) {
-      for (const Boxes& box : factors_[d].boxes(factors_[d][number])) {
-        more.push_back({0, step.after * box.after, 0, step.times * box.times});
-      }
-    }
-    steps = std::move(more);
-  }
-  if (lanes == 1) return one_lane;
-  std::int64_t cycles = 0;
-  for (const Boxes& step : steps) cycles += step.times * ceil_div(step.after, lanes);
-  return cycles;
 }
 
 std::int64_t Traffic::tile_words(const Nest& nest, TensorId tensor, int element) const {

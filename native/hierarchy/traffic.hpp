@@ -20,6 +20,15 @@ struct Boundary {
 // instance of the parent, of the first unit of the child.
 enum Side { kParents, kChildren, kFirstParent, kFirstChild, kSides };
 
+// At the port of the first parent: of all steps, outside the steady state, and first arrivals.
+struct Passed {
+  double all = 0, edge = 0, begin = 0, fresh = 0;
+
+  Passed times(double factor) const {
+    return {all * factor, edge * factor, begin * factor, fresh * factor};
+  }
+};
+
 // Inputs and filters move down, outputs up.
 struct Moved {
   std::array<std::int64_t, kSides> words{};
@@ -28,6 +37,9 @@ struct Moved {
   std::array<std::int64_t, kSides> edge{}, begin{};
   // Arrivals of outputs that find no older value, at all parents and at the first (H4).
   std::int64_t fresh = 0, fresh_first = 0;
+  // What passes the port of the first parent: words, with those that fill beats and gaps, and lines
+  // that miss (H6).
+  Passed words_passed, lines_missed;
 };
 
 class Traffic {
@@ -39,8 +51,10 @@ class Traffic {
   // The same order. Only where they are `timed` are first parents and children counted.
   void count(const Nest& nest, bool timed, std::vector<Moved>& moved);
 
-  // Cycles that unit 0 computes.
-  std::int64_t compute_cycles(const Nest& nest);
+  // Steps of an element.
+  std::int64_t steps(const Nest& nest, int element);
+  // Cycles that unit 0 computes (H5), where a step of a memory may take some at least (H6).
+  double compute_cycles(const Nest& nest);
   // Words of a tensor in the largest box that an element gets (H7).
   std::int64_t tile_words(const Nest& nest, TensorId tensor, int element) const;
   // Instances of an element that are ever at work, along some dimensions.
@@ -49,10 +63,13 @@ class Traffic {
  private:
   struct Axis {
     LoopId output, window;
+    std::int64_t stride, dilation;
     SlidingAxis sliding;
     // Sums by the factors of its two dimensions.
     std::vector<std::uint64_t> keys;
     std::vector<std::int64_t> sums;
+
+    std::int64_t span(std::int64_t outputs, std::int64_t taps) const;
   };
 
   // Of one tensor, between two holders, of one side: what each dimension contributes.
@@ -61,8 +78,18 @@ class Traffic {
     int child;
     std::array<View, kLoops> views{};
     std::array<int, kLoops> factor{};
+    std::int64_t piece = 1;  // a run of words counts as pieces, of so many words (H6)
+    bool gaps = false;       // and a tile with all between its rows and columns
   };
 
+  // Words of a beat, and of a line that may miss (0: none does), of what a boundary's parent
+  // stores.
+  struct Pieces {
+    std::int64_t beat = 1, line = 0;
+    bool gaps = false;
+  };
+
+  static Axis axis_of(const Shape& shape, std::size_t which, LoopId output, LoopId window);
   Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
   View view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const;
   bool separate(const Loop& loop, LoopId dim, const Boundary& boundary) const;
@@ -70,13 +97,20 @@ class Traffic {
   void set(const Nest& nest, Sum& sum, Cut cut);
   // Without `halo`, tiles of a sliding axis that have moved share nothing.
   std::int64_t product(const Sum& sum, bool halo = true);
+  std::int64_t in_pieces(const Sum& sum, std::int64_t words) const;
   std::int64_t axis_words(Axis& axis, const Sum& sum, bool halo);
-  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo) const;
+  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const;
   std::int64_t words(const Nest& nest, const Boundary& boundary, Sum& sum);
   bool forgets(const Boundary& boundary) const;
   void add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
                  Moved& moved);
   void add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved);
+  std::int64_t distinct(const Nest& nest, Sum sum);
+  void add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces, Moved& moved);
+  Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece, bool gaps);
+  Pieces pieces_of(const Boundary& boundary) const;
+  std::vector<Boxes> kinds(const Sum& sum, LoopSet unmoved) const;
+  double paced_cycles(const Nest& nest, int element);
 
   bool slides(TensorId tensor, LoopId dim) const { return tensor == kInput && has(sliding_, dim); }
   bool is_single(TensorId tensor, LoopId dim) const { return has(singles_[tensor], dim); }
@@ -85,14 +119,16 @@ class Traffic {
   const Accelerator& accelerator_;
   const Options& options_;
   std::vector<Boundary> boundaries_;
+  std::vector<Pieces> pieces_;  // of each
   // The dimensions of pair axes, and those that are axes of a tensor by themselves.
   LoopSet sliding_;
   std::array<LoopSet, kTensors> singles_;
-  // Those of more than one index: the others change nothing.
+  // Those of more than one index, and their partners in a pair: the others change nothing.
   std::vector<LoopId> dims_;
   std::int64_t macs_ = 1;  // wraps around where a mapping overflows
   std::array<Factors, kLoops> factors_;
   std::array<Axis, 2> axes_;
+  bool listed_ = false;  // whether kinds of boxes matter in all dimensions
 };
 
 }  // namespace gym::hierarchy

@@ -43,7 +43,7 @@ GYM_INLINE void fill(const BasicFindings<Number>& findings, const Hardware& hard
   metrics.latency_cycles = cycles;
   metrics.energy_nj = total_energy_nj<Number>(findings.macs, findings.traffic);
   metrics.power_mw = constants::kMilliwattPerNjPerCycle * metrics.energy_nj / cycles;
-  metrics.area_um2 = block_area_um2(hardware, l1, l2);
+  metrics.area_um2 = buffered_area_um2(hardware, l1, l2);
   metrics.csv_energy_nj = findings.csv_energy_nj;
   metrics.maestro_power_mw = cost.power_mw;
   metrics.maestro_area_um2 = cost.area_um2;

@@ -185,7 +185,7 @@ bool Bounds::fits(const Box& box) const {
 Bounds::Fixed Bounds::fixed(const Needs& needs) const {
   const Hardware& hardware = problem_.hardware;
   const auto word_bytes = static_cast<double>(hardware.word_bytes);
-  Fixed fixed{block_area_um2(hardware, word_bytes * needs.l1, word_bytes * needs.sum()), 0, {}};
+  Fixed fixed{buffered_area_um2(hardware, word_bytes * needs.l1, word_bytes * needs.sum()), 0, {}};
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
     for (int t = 0; t < kTensors; ++t) {

@@ -97,6 +97,23 @@ class Hierarchy {
     return py::make_tuple(rows, statuses);
   }
 
+  // Of each boundary: tensor, parent and child by number, the MAC's being that of the elements; and
+  // of an access of each kind: energy in pJ, and cycles at the two ports of each element.
+  py::list prices() const {
+    py::list found;
+    const std::vector<hierarchy::Prices> prices = model_.prices();
+    const int last = static_cast<int>(names_.size()) - 2;
+    for (std::size_t b = 0; b < prices.size(); ++b) {
+      const auto& [tensor, parent, child] = model_.boundaries()[b];
+      py::list kinds;
+      for (const hierarchy::Price& each : prices[b]) {
+        kinds.append(py::make_tuple(each.energy_pj, each.port_cycles));
+      }
+      found.append(py::make_tuple(static_cast<int>(tensor), parent, std::min(child, last), kinds));
+    }
+    return found;
+  }
+
  private:
   static Row row_of(const hierarchy::Figures& figures) {
     return {figures.latency_cycles, figures.compute_cycles, figures.first_cycles,
@@ -139,6 +156,14 @@ class Hierarchy {
     take(given, "one_port", memory.one_port);
     take(given, "read_pj", memory.read_pj);
     take(given, "write_pj", memory.write_pj);
+    take(given, "beat_bits", memory.beat_bits);
+    take(given, "gaps", memory.gaps);
+    take(given, "cache_bits", memory.cache.bits);
+    take(given, "line_bits", memory.cache.line_bits);
+    take(given, "miss_cycles", memory.cache.miss_cycles);
+    take(given, "launch_cycles", memory.launch_cycles);
+    take(given, "step_cycles", memory.step_cycles);
+    take(given, "load_cycles", memory.load_cycles);
   }
 
   // The code of each choice is its place in the list of what is allowed.
@@ -185,7 +210,8 @@ inline void bind_hierarchy(py::module_& module) {
            py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
            py::arg("mac"), py::arg("options"))
       .def("evaluate", &Hierarchy::evaluate, py::arg("loops"))
-      .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"));
+      .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"))
+      .def("prices", &Hierarchy::prices);
 }
 
 }  // namespace gym::python

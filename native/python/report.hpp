@@ -91,7 +91,7 @@ inline py::dict exact_results(const exact::Report& report, const Hardware& hardw
   results["energy"] = report.energy_nj;
   results["area"] = report.area_um2;
   results["power"] = report.power_mw;
-  results["gamma_area"] = report.block_area_um2;
+  results["gamma_area"] = report.buffered_area_um2;
   return results;
 }
 

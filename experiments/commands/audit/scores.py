@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from experiments.search.goals import Goal
+from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.evaluation.objectives import Objective, latency_bound
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
@@ -71,12 +73,14 @@ class Auditor:
         # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
         # mappings.
         space = MapSpace(layer, hardware)
+        # With maestro's own energies, which its latency does not depend on.
+        own = MapSpace(layer, replace(hardware, technology=DEFAULT))
         self._goal = goal
         self._models = {
-            "maestro": Problem(space, "maestro", guard=False),
+            "maestro": Problem(own, "maestro", guard=False),
             "exact": Problem(space, "exact"),
         }
-        self._guarded = Problem(space, "maestro")
+        self._guarded = Problem(own, "maestro")
         self.roofline = latency_bound(layer, hardware)
 
     @property

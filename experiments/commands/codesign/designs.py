@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,8 @@ class Design:
         latency_cycles: of all executions of the layers; infinite if one has no valid mapping.
         energy_nj: the same.
         unmapped: names of the layers without a valid mapping.
+        gap: how far the sum of the layers' objective may be above its least, as a share of it; 0 if
+            all are proven, None of a mapper that proves nothing.
     """
 
     workload: str
@@ -37,6 +40,7 @@ class Design:
     latency_cycles: float
     energy_nj: float
     unmapped: tuple[str, ...] = ()
+    gap: float | None = None
 
     @cached_property
     def area_um2(self) -> float:
@@ -62,14 +66,21 @@ def workloads(sweep: Sweep) -> tuple[LayerSet, ...]:
 def designs_of(results: Results) -> Iterator[Design]:
     """Yield what every workload takes on every accelerator of a sweep of one mapper and seed."""
     sweep = results.sweep
-    found = ~np.isnan(results.figures["value"][0, :, :, 0, 0])
+    values, bounds = (results.figures[name][0, :, :, 0, 0] for name in ("value", "bound"))
+    found = ~np.isnan(values)
     for part in workloads(sweep):
         totals = results.totals(part)
         latency, energy = (totals[name][0, :, 0, 0] for name in ("latency_cycles", "energy_nj"))
         for index, hardware in enumerate(sweep.hardware):
             left = dict.fromkeys(layer for layer in part.layers if not found[layer, index])
             unmapped = tuple(sweep.layers[layer].name for layer in left)
-            yield Design(part.name, hardware, float(latency[index]), float(energy[index]), unmapped)
+            found_sum, least_sum = (
+                float(np.dot(part.counts, each[list(part.layers), index]))
+                for each in (values, bounds)
+            )
+            gap = None if math.isnan(least_sum) else max(found_sum / least_sum - 1, 0.0)
+            figures = float(latency[index]), float(energy[index])
+            yield Design(part.name, hardware, *figures, unmapped, gap)
 
 
 def front_of(designs: Iterable[Design]) -> list[Design]:

@@ -6,7 +6,11 @@ from dataclasses import MISSING, dataclass
 
 from experiments.search.goals import ProblemConfig
 from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.prior.proposals import PROPOSALS
+
+WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas)
+"""Technologies that know what buffers take up."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,13 @@ class _Designs:
         "budget of PEs and buffers in mm^2 (default: the area of --hardware)",
         most=10**6,
         kind=float,
+    )
+    technology: str | None = option(
+        None,
+        f"technology of all accelerators: {', '.join(WITH_AREAS)}; {DEFAULT.name} as GAMMA has "
+        "areas and no energy of main memory; or fields as in a file (default: that of "
+        "--hardware if it has areas, else the first for its words)",
+        value="name",
     )
     search: int | None = option(
         None,

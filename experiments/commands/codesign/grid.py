@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from experiments.commands.codesign.flags import Config
+from experiments.commands.codesign.flags import WITH_AREAS, Config
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.fronts import AXES, UM2_A_MM2
 from maestro_env.accelerators.finding import find_hardware, written_entries
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, find_technology
+from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.environments.texts import text_of
@@ -28,11 +30,13 @@ class Grid:
 
     Args:
         base: has all other fields.
+        technology: of all accelerators.
         axes: ascending values of every axis.
         budget_um2: most area of an accelerator.
     """
 
     base: Hardware
+    technology: Technology
     axes: tuple[Values, ...]
     budget_um2: float
 
@@ -56,6 +60,7 @@ class Grid:
         pes, l1, l2, noc, offchip = values
         return replace(
             self.base,
+            technology=self.technology,
             num_pes=pes,
             l1_bytes=l1,
             l2_bytes=l2,
@@ -83,9 +88,13 @@ def make_grid(config: Config) -> Grid:
         MaestroEnvError: values that cannot be, too many, or none within the area.
     """
     base = find_hardware(config.hardware)
+    technology = _technology(config, base)
     axes = tuple(_axis(config, name, base) for name in AXES)
-    budget = area_of(base) if config.area is None else config.area * UM2_A_MM2
-    grid = Grid(base, axes, budget)
+    if config.area is None:
+        budget = area_of(replace(base, technology=technology))
+    else:
+        budget = config.area * UM2_A_MM2
+    grid = Grid(base, technology, axes, budget)
     if grid.size > _MOST:
         raise UsageError(
             f"the grid has {grid.size:,} accelerators; allowed: {_MOST:,}; give fewer values"
@@ -96,6 +105,29 @@ def make_grid(config: Config) -> Grid:
             f"the smallest has {grid.least_um2 / UM2_A_MM2:.4g}; give more area or smaller values"
         )
     return grid
+
+
+def _technology(config: Config, base: Hardware) -> Technology:
+    """Return the technology that flags ask for; else that of the base, or the first for its words.
+
+    It has areas, or is the default.
+    """
+    if (given := config.technology) is None:
+        fitting = (base.technology, *(TECHNOLOGIES[name] for name in WITH_AREAS))
+        for technology in fitting:
+            if technology.has_areas and technology.word_bytes in (None, base.word_bytes):
+                return technology
+        raise UsageError(
+            f"--hardware {config.hardware} has words of {base.word_bytes} B, for which no "
+            "technology with areas is known; give --technology"
+        )
+    technology = find_technology(given)
+    if not technology.has_areas and technology != DEFAULT:
+        raise UsageError(
+            f"--technology {given} has no areas; allowed: {', '.join((*WITH_AREAS, DEFAULT.name))}"
+            ", or fields with mac_um2, register_um2 and sram_um2"
+        )
+    return technology
 
 
 def _axis(config: Config, name: str, base: Hardware) -> Values:

@@ -18,9 +18,17 @@ from experiments.commands.codesign.plots import draw_front
 from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
 from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.fronts import ACCELERATORS, AXES, HEADER, RECORD, front_sheet
+from experiments.study.sweep.fronts import (
+    ACCELERATORS,
+    AXES,
+    HEADER,
+    RECORD,
+    front_sheet,
+    some_of,
+)
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import printable
+from maestro_env.environments.texts import text_of_technology
 
 _MOST_LINES = 10
 
@@ -90,7 +98,11 @@ def report(outcome: Explored, directory: Path) -> None:
     front = directory / "front.csv"
     print(printable(f"front: {front}; its accelerators, for --hardware: {folder}"))
     if outcome.front:
-        draw_front(outcome.by_workload[outcome.workload], outcome.front, sheet.title, directory)
+        named = {each["hardware"] for each in some_of(entry["front"])[0]}
+        told = [each for each in outcome.front if each.hardware.name in named]
+        draw_front(
+            outcome.by_workload[outcome.workload], outcome.front, told, sheet.title, directory
+        )
         print(printable(f"plot: {directory / 'front.png'}"))
 
 
@@ -117,12 +129,16 @@ def _described(outcome: Explored) -> dict[str, Any]:
         "networks": [part.name for part in outcome.sweep.sets],
         **{name: getattr(config, name) for name in ("objective", "mapper", "samples", "seed")},
         "search": config.search,
+        "technology": text_of_technology(grid.technology),
         "base": grid.base.record(),
         "grid": dict(zip(AXES, map(list, grid.axes), strict=True)),
         "budget_um2": grid.budget_um2,
         "over_budget": grid.size - len(grid.fitting),
         "looked_at": len(outcome.by_workload[outcome.workload]),
-        "front": [dict(zip(HEADER, _row(each, outcome), strict=True)) for each in outcome.front],
+        "front": [
+            {**dict(zip(HEADER, _row(each, outcome), strict=True)), "gap": each.gap}
+            for each in outcome.front
+        ],
     }
 
 

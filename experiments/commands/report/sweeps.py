@@ -17,7 +17,9 @@ from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.chunks import Chunk
 from experiments.study.sweep.fronts import (
     ACCELERATORS,
+    BUFFERED,
     RECORD,
+    TOTALS,
     front_sheet,
     least_edp,
     read_front,
@@ -83,7 +85,10 @@ def codesign_section(directory: Path) -> Section:
         hardware, found = _mapped(rounds, least["hardware"])
         designs = tuple(_designs(directory, least))
         note = f"Mappings are to the accelerator with the lowest EDP, {hardware.name}."
-    names = ("objective", "mapper", "samples", "seed", "search", "budget_um2", "looked_at")
+    names = (
+        *("technology", "objective", "mapper", "samples", "seed", "search", "budget_um2"),
+        "looked_at",
+    )
     axes = {name: ", ".join(map(str, values)) for name, values in entry["grid"].items()}
     networks = " + ".join(entry["networks"])
     return Section(
@@ -149,7 +154,7 @@ def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:
             goal,
             best.vector,
             best.value,
-            *bound_and_gap(goal, best.value),
+            *bound_and_gap(goal, best.value, best.bound),
             best.mapper,
             sum(each.samples for each in searches),
             counts[problem * len(sweep.layers) // sweep.problems],
@@ -162,13 +167,9 @@ def _designs(directory: Path, least: Mapping[str, Any]) -> Iterator[dict[str, An
     rows: dict[str, list[dict[str, Any]]] = {OTHER: [], FRONT: [], LEAST: []}
     for row in read_csv(directory / ACCELERATORS):
         if row["workload"] == least["workload"] and not row["unmapped"]:
-            names, on_front = (
-                ("area_um2", "latency_cycles", "energy_nj", "edp"),
-                row["front"] == "1",
-            )
             best = row["hardware"] == least["hardware"]
-            kind = LEAST if best else FRONT if on_front else OTHER
-            figures = {name: float(row[name]) for name in names}
+            kind = LEAST if best else FRONT if row["front"] == "1" else OTHER
+            figures = {name: float(row[name]) for name in (*BUFFERED, *TOTALS)}
             rows[kind].append({"hardware": row["hardware"], **figures, "kind": kind})
     others = rows[OTHER]
     yield from others[:: math.ceil(len(others) / _MOST_OTHERS) or 1]

@@ -1,72 +1,62 @@
-"""``maestro-env validation``: compare published measurements with the optimum of the model."""
+"""``maestro-env validation``: compare published measurements with the models.
+
+An action is a module of this folder and a line in ``ACTIONS``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from experiments.commands.validation.eyeriss import MEASURED, Measured
-from experiments.shell.flags import UsageError, option
-from experiments.shown.tables import Sheet
-from maestro_env.accelerators.chips import CHIPS
-from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.search import OptimumSearch
+from experiments.commands.validation.eyeriss import compare
+from experiments.commands.validation.fitting import refit
+from experiments.commands.validation.gemmini import agree, read_measured
+from experiments.shell.flags import Action, UsageError, act, option
 
 
 @dataclass(frozen=True)
 class Config:
-    """Compare Eyeriss' measurements of AlexNet with the lowest latency and energy of the model."""
+    """Compare measurements of Eyeriss with the best mappings, of Gemmini with the same mappings."""
 
-    nodes: int = option(300_000, "most boxes of mappings per optimum")
-
-
-_COLUMNS = (
-    *("active PEs", "peak ms", "model ms", "gap", "measured ms", "ratio"),
-    *("least MB", "model MB", "gap ", "measured MB", "ratio "),
-)
-
-
-def execute(config: Config) -> int:
-    """Search, print, and return the exit status."""
-    rows = [(each.layer.name, *_compare(each, config.nodes)) for each in MEASURED]
-    Sheet("AlexNet on Eyeriss, batch of 4", ("layer",), _COLUMNS, rows).print()
-    return 0
-
-
-def _compare(measured: Measured, nodes: int) -> tuple[str, ...]:
-    hardware = CHIPS["eyeriss"].hardware
-    layer = measured.layer
-    problem = Problem(MapSpace(layer, hardware, measured.schema))
-    assert hardware.clock_mhz is not None
-    fastest, time_gap = _optimum(problem, "latency", nodes)
-    leanest, energy_gap = _optimum(problem, "energy", nodes)
-    a_ms = hardware.clock_mhz * 1000
-    took = fastest.latency_cycles / a_ms
-    assert leanest.offchip_read_words is not None
-    assert leanest.offchip_write_words is not None
-    moved = leanest.offchip_read_words + leanest.offchip_write_words
-    words = layer.input_words + layer.filter_words + layer.output_words
-    least, megabytes = (each * hardware.word_bytes / 1e6 for each in (words, moved))
-    return (
-        str(measured.active_pes),
-        *(f"{layer.macs / hardware.num_pes / a_ms:.1f}", f"{took:.1f}", f"{time_gap:.0%}"),
-        *(f"{measured.processing_ms:.1f}", f"{measured.processing_ms / took:.2f}"),
-        *(f"{least:.1f}", f"{megabytes:.1f}", f"{energy_gap:.0%}"),
-        *(f"{measured.offchip_mb:.1f}", f"{measured.offchip_mb / megabytes:.2f}"),
+    action: str = option(
+        "eyeriss",
+        "eyeriss: its times and traffic for AlexNet beside the optimum of exact; gemmini: cycles "
+        "of its RTL beside those of hierarchy",
+        bare=True,
+    )
+    nodes: int = option(300_000, "eyeriss: most boxes of mappings per optimum")
+    rows: str | None = option(
+        None,
+        "gemmini: the measured mappings, a CSV file of DOSA (docs/validation.md)",
+        value="file",
+    )
+    training: str | None = option(
+        None, "gemmini: other ones, to fit the constants again and without parts", value="file"
     )
 
 
-def _optimum(problem: Problem, name: str, nodes: int) -> tuple[Cost, float]:
-    """Return the cost of the best mapping found, and how far it may be from the optimum."""
-    objective = find_objective(name)
-    search = OptimumSearch(problem, objective)
-    while not search.finished and search.nodes < nodes:
-        points = search.ask()
-        search.tell(points, problem.score(points, objective)[0])
-    if search.best_point is None:
-        raise UsageError(f"--nodes {nodes}: too few to find a mapping; give more")
-    cost, _ = problem.evaluate_mapping(problem.space.decode(search.best_point))
-    assert cost is not None
-    return cost, search.best / search.bound - 1
+def execute(config: Config) -> int:
+    """Compare, print, and return the exit status."""
+    return act(config, ACTIONS)
+
+
+def _eyeriss(config: Config) -> int:
+    return compare(config.nodes)
+
+
+def _gemmini(config: Config) -> int:
+    if config.rows is None:
+        raise UsageError("--rows is missing: give the CSV file of measured mappings")
+    rows = read_measured(Path(config.rows))
+    training = read_measured(Path(config.training)) if config.training else None
+    agree(rows)
+    if training is not None:
+        refit(rows, [row for row in training if row.trains])
+    return 0
+
+
+ACTIONS: Mapping[str, Action] = {
+    "eyeriss": Action(_eyeriss, ("nodes",)),
+    "gemmini": Action(_gemmini, ("rows", "training")),
+}

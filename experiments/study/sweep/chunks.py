@@ -32,8 +32,12 @@ The best value, samples spent, valid ones among them, the sample that found the 
 L2. All but the samples are None where no mapping was valid.
 """
 
-NUMBERS = (*FIGURES, "seconds")
-"""The columns of a record that hold numbers; seconds are those of the search."""
+NUMBERS = (*FIGURES, "seconds", "bound")
+"""The columns of a record that hold numbers.
+
+Seconds are those of the search, and no mapping has a value below the bound; None of a mapper that
+proves nothing.
+"""
 
 VECTOR = "vector"
 """The column of the best mappings, as texts; None where no mapping was valid."""
@@ -117,7 +121,8 @@ class Chunk(Record[tuple[Columns, Floats]]):
         evaluator = Evaluator(goal.problem, goal.objective, self.sweep.samples)
         seconds = run_search(evaluator, self._name, seed)
         spent = {"evaluations": evaluator.used, "valid": evaluator.valid, "seconds": seconds}
-        return spent | figures_of(evaluator.best)
+        bound = evaluator.bound if evaluator.best else None
+        return spent | figures_of(evaluator.best) | {"bound": bound}
 
     def _called(self, cell: int) -> str:
         problem, seed = divmod(cell, self.sweep.seeds)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.shell.files import read_record
-from experiments.shown.tables import Sheet, figure, named
+from experiments.shown.tables import Sheet, figure, named, shown_gap
 
 RECORD = "codesign.json"
 """The file that has the front."""
@@ -22,14 +24,18 @@ ACCELERATORS = "accelerators.csv"
 AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")
 """The fields of ``Hardware`` that a grid changes."""
 
-HEADER = (
-    *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
-    "unmapped",
-)
+BUFFERED = ("num_pes", "l1_bytes", "l2_bytes")
+"""Those of them that take up area."""
+
+TOTALS = ("area_um2", "latency_cycles", "energy_nj", "edp")
+"""What a workload takes on an accelerator, and the accelerator's area."""
+
+HEADER = ("workload", "hardware", *AXES, *TOTALS, "front", "unmapped")
 """The columns of the table of all accelerators, and the keys of those in the record."""
 
 UM2_A_MM2 = 1e6
-_MOST_ROWS = 60
+_COMPARED = ("latency_cycles", "energy_nj", "area_um2")
+_MOST_TOLD = 12
 
 
 def read_front(directory: Path) -> dict[str, Any]:
@@ -52,26 +58,61 @@ def least_edp(entry: Mapping[str, Any]) -> dict[str, Any] | None:
     return min(entry["front"], key=lambda each: float(each["edp"]), default=None)
 
 
+def some_of(front: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], float]:
+    """Return at most a dozen accelerators of a front, in its order, and how near the others are.
+
+    The first chosen has the least EDP. Then, one by one, comes the one that is farthest from all
+    before it, as long as it is farther than a search may err. How far an accelerator is from
+    another is the share by which the other takes more latency, energy or area, whichever is most
+    (the additive epsilon of Zitzler et al., IEEE TEVC 2003, on logarithms): every accelerator of
+    the front is as near as is returned to one of those chosen.
+    """
+    if not front:
+        return [], 0.0
+    figures = np.log([[float(each[name]) for name in _COMPARED] for each in front])
+    # Of each accelerator (rows) from each other one (columns).
+    far = (figures[np.newaxis] - figures[:, np.newaxis]).max(axis=2)
+    chosen = [int(np.argmin([float(each["edp"]) for each in front]))]
+    while len(chosen) < min(_MOST_TOLD, len(front)):
+        left = far[:, chosen].min(axis=1)
+        if left.max() <= math.log1p(error_of(front) or 0.0):
+            break
+        chosen.append(int(left.argmax()))
+    return [front[each] for each in sorted(chosen)], float(
+        np.expm1(far[:, chosen].min(axis=1).max())
+    )
+
+
+def error_of(front: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the largest gap of a front's searches, as ``Design`` has it; None if unknown."""
+    gaps = [each["gap"] for each in front]
+    return None if None in gaps else max(gaps, default=0.0)
+
+
 def front_sheet(entry: Mapping[str, Any]) -> Sheet:
-    """Return the front that a record tells as a table; its title says what was looked at."""
+    """Return some of the front that a record tells; the title says what was looked at."""
+    told, distance = some_of(entry["front"])
     rows = [
         (
             named(each["hardware"]),
             *(figure(each[name], f"{each[name]:,}") for name in AXES),
-            *(figure(each[name]) for name in ("area_um2", "latency_cycles", "energy_nj", "edp")),
+            *(figure(each[name]) for name in TOTALS),
+            shown_gap(each["gap"]),
         )
-        for each in entry["front"][:_MOST_ROWS]
+        for each in told
     ]
     columns = ("PEs", "L1\nB per PE", "L2\nB", "NoC\nwords/cycle", "off-chip\nwords/cycle")
     figures = ("area\num^2", "latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ")
+    searches = ("above\nbound",)
     title = (
         f"{' + '.join(entry['networks'])}: front of {entry['looked_at']:,} accelerators within "
-        f"{entry['budget_um2'] / UM2_A_MM2:.4g} mm^2"
+        f"{entry['budget_um2'] / UM2_A_MM2:.4g} mm^2, technology {entry['technology']}"
     )
-    return Sheet(title, ("hardware",), (*columns, *figures), rows, _note(entry))
+    headers = (*columns, *figures, *searches)
+    return Sheet(title, ("hardware",), headers, rows, _note(entry, len(told), distance))
 
 
-def _note(entry: Mapping[str, Any]) -> str:
+def _note(entry: Mapping[str, Any], told: int, distance: float) -> str:
     front, size = entry["front"], math.prod(map(len, entry["grid"].values()))
     parts = [
         f"Front of latency, energy and area: {len(front):,} accelerators. Of {size:,} in the "
@@ -79,8 +120,17 @@ def _note(entry: Mapping[str, Any]) -> str:
         "networks and main memory add none. Latency and energy are sums over all executions of "
         "the layers."
     ]
-    if len(front) > _MOST_ROWS:
-        parts.append(f"These are the first {_MOST_ROWS}; front.csv has all.")
+    if told < len(front):
+        parts.append(
+            f"The table has {told} of them, which stand for the others: for each other one, one in "
+            f"the table has at most {distance:.1%} more latency, energy and area. All are in "
+            "front.csv."
+        )
+    if (error := error_of(front)) is not None:
+        parts.append(
+            f"The {entry['objective']} of the layers is proven to be at most {error:.1%} above its "
+            "least."
+        )
     if (least := least_edp(entry)) is not None:
         parts.append(f"Least EDP: {least['hardware']}.")
     return " ".join(parts)

@@ -26,6 +26,7 @@ class CellBest(NamedTuple):
         vector: the mapping; None if none was valid.
         value: of the objective; None if none was valid.
         samples: evaluations of the search.
+        bound: no mapping has a lower value; None of a mapper that proves nothing.
     """
 
     problem: int
@@ -34,6 +35,7 @@ class CellBest(NamedTuple):
     vector: tuple[int, ...] | None
     value: float | None
     samples: int
+    bound: float | None
 
 
 def recorded_chunks(directory: Path) -> list[Chunk]:
@@ -65,7 +67,8 @@ def best_mappings(chunks: Iterable[Chunk]) -> Iterator[CellBest]:
         except (AttributeError, ValueError) as error:
             raise RecordError(f"{chunk.path} has no vectors: {error}") from None
         sweep = chunk.sweep
-        figures = zip(points, columns["value"], columns["evaluations"], strict=True)
+        names = ("value", "evaluations", "bound")
+        figures = zip(points, *(columns[name] for name in names), strict=True)
         for cell, each in enumerate(figures, chunk.start):
             problem, seed = divmod(cell, sweep.seeds)
             yield CellBest(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, *each)

@@ -12,7 +12,8 @@ from random import Random
 from typing import TypeVar
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, Technology
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
@@ -35,6 +36,8 @@ _PRODUCTS = {
     "energy_nj*area_um2": 2,
     "latency_cycles*energy_nj*area_um2": 2,
 }
+# Named, so that a new technology does not change what is drawn from a seed.
+_TECHNOLOGIES = [TECHNOLOGIES[name] for name in ("maestro", "eyeriss", "accelergy65", "horowitz45")]
 SCHEMAS = {"legal13": 85, "full17": 15}
 """How often a schema is drawn, in per cent."""
 
@@ -122,7 +125,7 @@ def machine(rng: Random) -> Hardware:
 
 
 def _machine(rng: Random, pes: int) -> Hardware:
-    technology = DEFAULT if rng.random() < 0.9 else rng.choice(list(TECHNOLOGIES.values()))
+    technology = DEFAULT if rng.random() < 0.9 else rng.choice(_TECHNOLOGIES)
     word_bytes = technology.word_bytes or (2 if rng.random() < 0.05 else 1)
     # Energies by size need a size.
     unlimited = 0.0 if technology.by_size else 0.12

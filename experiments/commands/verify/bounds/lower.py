@@ -61,6 +61,8 @@ def _energy(facts: Facts, outer: Costs, inner: Costs) -> Words:
 
 def _area(facts: Facts, needs: Needs) -> Array:
     """Return the area of the least buffers (lemma 22)."""
-    pes, word = facts.hardware.num_pes, facts.hardware.word_bytes
+    pes, word, of = facts.hardware.num_pes, facts.hardware.word_bytes, facts.hardware.areas
+    if of.pe_um2:
+        return pes * (of.pe_um2 + word * needs.l1 * of.l1_um2) + word * needs.l2 * of.l2_um2
     l2 = np.ceil(word * needs.l2 / 32768) * 4161.536
     return pes * 4470 + l2 + np.ceil(word * needs.l1 / 64) * 4505.1889 * pes

@@ -1,0 +1,240 @@
+"""Cycles of Gemmini's RTL beside those of the model ``hierarchy``, for the same mappings.
+
+The files are those of DOSA (github.com/ucb-bar/dosa, a7a3239), in ``data``:
+``firesim_test_data/dataset.csv`` and ``firesim_training_data/firesim_results.csv``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.shell.files import RecordError, read_csv
+from experiments.shown.statistics import log_mean
+from experiments.shown.tables import Sheet
+from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.errors import quoted
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.shape import Shape
+
+Floats = NDArray[np.float64]
+
+ARRAY = 16
+"""Rows and columns of the array whose runs are compared."""
+
+_DIMS = "NCKPQRS"
+_LOOP = re.compile(rf"([{_DIMS}])([1-9][0-9]{{0,8}})(X?)")
+_LEVEL = re.compile(r"L[0-3]\[[WIO]*\]")
+# Outermost first, as in tiled_conv of gemmini-rocc-tests (180c468, include/gemmini.h): sums of a
+# tile of outputs are complete before the next one.
+_TILES = "PQKRSC"
+_BLOCKS = (("K", ARRAY), ("R", 1), ("S", 1), ("C", ARRAY), ("Q", 1))
+_BUS_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A mapping of a layer, and the cycles that it took.
+
+    Args:
+        text: the mapping in Timeloop's short form.
+        shape: of the layer.
+        tile: extents of what is loaded at a time, by dimension.
+        order: dimensions of the loops over tiles, outermost first.
+        units: largest number of units of one spatial loop.
+        cycles: of the RTL.
+        timeloop_cycles: of Timeloop.
+    """
+
+    text: str
+    shape: Shape
+    tile: Mapping[str, int]
+    order: Sequence[str]
+    units: int
+    cycles: float
+    timeloop_cycles: float
+
+    def mapping(self, order: Sequence[str] = _TILES) -> NestMapping:
+        """Return what Gemmini's software does with the tiles, in some order of their loops.
+
+        Inside a tile it always moves blocks of 16 x 16 filter words past rows of outputs, whatever
+        the mapping says.
+        """
+        tiles = [(dim, self.tile[dim]) for dim in order]
+        return [tiles, [], list(_BLOCKS), [("C", 1)], [("K", 1)], []]
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of filter words that all tiles need."""
+        tiles = math.prod(self.shape.extents[dim] // self.tile[dim] for dim in _DIMS)
+        channels = math.ceil(self.tile["C"] / ARRAY) * math.ceil(self.tile["K"] / ARRAY)
+        return tiles * channels * self.tile["R"] * self.tile["S"]
+
+    @property
+    def trains(self) -> bool:
+        """Whether constants may be fitted on it, as its array has 16 x 16 PEs.
+
+        The published training rows are of several sizes of the array. Those of the largest spatial
+        factors tell it, but not for layers that are no square convolutions, whose cycles are
+        erratic.
+        """
+        size = self.shape.extents
+        square = size["P"] == size["Q"] > 1 and size["R"] == size["S"]
+        return square and size["R"] % 2 == 1 and ARRAY // 2 < self.units <= ARRAY
+
+
+# --- Rows ---------------------------------------------------------------------------------------
+
+
+def read_measured(path: Path) -> list[Measured]:
+    """Read a file of DOSA's.
+
+    Raises:
+        RecordError: it cannot be read, or a row has no such mapping of its layer.
+    """
+    rows = read_csv(path)
+    if not rows:
+        raise RecordError(f"{path} has no rows; give a CSV file of DOSA's, with measured mappings")
+    return [_measured(row, f"{path}, row {number}") for number, row in enumerate(rows, 1)]
+
+
+def _measured(row: Mapping[str, str], where: str) -> Measured:
+    def cell(name: str, read: Callable[[str], Any], allowed: str) -> Any:
+        value = read(row.get(name) or "")
+        if not value:
+            given = quoted(row.get(name))
+            raise RecordError(f"{where}: {name} is {given}; allowed: {allowed} above 0")
+        return value
+
+    extents = {dim: cell(f"prob.{dim}", plain_integer, "integers") for dim in _DIMS}
+    stride = tuple(cell(f"prob.{axis}stride", plain_integer, "integers") for axis in "WH")
+    text = row.get("mapping.mapping") or ""
+    levels = [_loops(level, f"{where}: mapping") for level in text.split(" - ")]
+    factors = dict.fromkeys(_DIMS, 1)
+    for dim, count, _ in (loop for level in levels for loop in level):
+        factors[dim] *= count
+    if factors != extents:
+        raise RecordError(
+            f"{where}: mapping {quoted(text)} has {factors}; allowed: the layer's {extents}"
+        )
+    outer = {dim: count for dim, count, spatial in levels[0] if not spatial}
+    return Measured(
+        text,
+        Shape(extents, stride),
+        {dim: extent // outer.get(dim, 1) for dim, extent in extents.items()},
+        list(outer),
+        max((count for level in levels for _, count, spatial in level if spatial), default=1),
+        cell("target.gemmini_cycle", plain_number, "numbers"),
+        cell("target.cycle", plain_number, "numbers"),
+    )
+
+
+def _loops(level: str, where: str) -> list[tuple[str, int, bool]]:
+    """Return dimension, count and whether it is spatial, of each loop of a level."""
+    name, _, loops = level.partition(" ")
+    found = [_LOOP.fullmatch(loop) for loop in loops.split()]
+    if not _LEVEL.fullmatch(name) or None in found:
+        raise RecordError(
+            f"{where} has the level {quoted(level)}; allowed: such as L3[WIO] K48 C2X"
+        )
+    return [(each[1], int(each[2]), each[3] == "X") for each in found if each]
+
+
+# --- Predictions --------------------------------------------------------------------------------
+
+
+def with_parts(hierarchy: Hierarchy, **parts: Mapping[str, Any]) -> Hierarchy:
+    """Return an accelerator with other properties of some elements, by their names."""
+    elements = [replace(each, **parts.get(each.name, {})) for each in hierarchy.elements]
+    return replace(hierarchy, elements=elements)
+
+
+def fitted() -> Hierarchy:
+    """Return Gemmini as it comes with the package, and software that loads each tile again."""
+    return with_parts(find_hierarchy("gemmini"), scratchpad={"forgets": ("input", "filter")})
+
+
+def unfitted() -> Hierarchy:
+    """Return it with what its sources say alone: a bus of 16 bytes and steps of 4 cycles."""
+    dram = {"bw": 8 * _BUS_BYTES, "cache": None}
+    steps = {"scratchpad": {"launch_cycles": 0}, "registers": {"step_cycles": 4}}
+    return with_parts(fitted(), DRAM=dram, **steps)
+
+
+def costs(
+    rows: Sequence[Measured], hierarchy: Hierarchy, given_order: bool = False
+) -> list[HierarchyCost]:
+    """Return what mappings cost, in the software's order of tiles or in the given one."""
+    found = []
+    for row in rows:
+        order = row.order if given_order else _TILES
+        cost, status = HierarchyEvaluator(row.shape, hierarchy).evaluate(row.mapping(order))
+        if cost is None:
+            raise RecordError(f"mapping {quoted(row.text)} is {status}; give rows of Gemmini's")
+        found.append(cost)
+    return found
+
+
+def latencies(rows: Sequence[Measured], hierarchy: Hierarchy) -> Floats:
+    """Return cycles, float64[N]."""
+    return np.array([each.latency_cycles for each in costs(rows, hierarchy)])
+
+
+def bound(rows: Sequence[Measured]) -> Floats:
+    """Return cycles that nothing can be below: of the array alone, and of the bus, float64[N]."""
+    found = []
+    for cost in costs(rows, unfitted()):
+        off_chip = (each for each in cost.traffic if each.parent == "DRAM")
+        moved = sum(each.parent_reads + each.parent_writes for each in off_chip)
+        found.append(max(cost.compute_cycles, moved / _BUS_BYTES))
+    return np.array(found)
+
+
+# --- Tables -------------------------------------------------------------------------------------
+
+AGREEMENT = ("Spearman", "MAPE %", "mean ratio", "<= 10 %", "<= 25 %", "ratios", "above measured")
+"""Columns of ``agreement``."""
+
+_WORST = 8
+
+
+def agreement(measured: Floats, predicted: Floats) -> tuple[str, ...]:
+    """Return how well predictions agree: a ratio is measured / predicted."""
+    from scipy.stats import spearmanr
+
+    error, ratio = np.abs(predicted / measured - 1), measured / predicted
+    return (
+        f"{spearmanr(measured, predicted)[0]:.4f}",
+        *(f"{100 * error.mean():.1f}", f"{log_mean(ratio):.2f}"),
+        *(f"{100 * np.mean(error <= limit):.0f}" for limit in (0.1, 0.25)),
+        f"{ratio.min():.2f}-{ratio.max():.2f}",
+        str(np.count_nonzero(predicted > measured)),
+    )
+
+
+def agree(rows: Sequence[Measured]) -> None:
+    """Print how well the model follows measured mappings."""
+    measured = np.array([row.cycles for row in rows])
+    model = latencies(rows, fitted())
+    models = {
+        "MACs / 256": np.array([row.shape.macs / ARRAY**2 for row in rows]),
+        "Timeloop": np.array([row.timeloop_cycles for row in rows]),
+        "largest of array and bytes / 16": bound(rows),
+        "hierarchy, nothing fitted": latencies(rows, unfitted()),
+        "hierarchy": model,
+    }
+    table = [(name, *agreement(measured, each)) for name, each in models.items()]
+    Sheet(f"{len(rows)} mappings on Gemmini's RTL", ("model",), AGREEMENT, table).print()
+    worst = np.argsort(-np.abs(np.log(measured / model)), kind="stable")[:_WORST]
+    left = ((rows[n].text, f"{measured[n]:.0f}", f"{measured[n] / model[n]:.2f}") for n in worst)
+    Sheet("Worst mappings of hierarchy", ("mapping",), ("cycles", "ratio"), left).print()

@@ -1,0 +1,96 @@
+// How long unit 0 computes: its MACs, and what steps take at least (H5, H6).
+#include <algorithm>
+
+#include "../core/integers.hpp"
+#include "traffic.hpp"
+
+namespace gym::hierarchy {
+
+namespace {
+
+constexpr std::array<LoopSet, kTensors> kLoopsOf = {
+    kInputSingles | set_of(kLoopP, kLoopQ, kLoopR, kLoopS), kFilterLoops, kOutputLoops};
+
+}  // namespace
+
+std::int64_t Traffic::steps(const Nest& nest, int element) {
+  Sum sum{kOutput, element};
+  set(nest, sum, {});
+  std::int64_t steps = 1;
+  for (const LoopId d : dims_) steps *= factors_[d][sum.factor[d]].count;
+  return steps;
+}
+
+double Traffic::compute_cycles(const Nest& nest) {
+  Sum sum{kOutput, accelerator_.rest()};
+  set(nest, sum, {});
+  std::int64_t busy = accelerator_.simd_lanes == 1 ? 1 : 0;
+  if (busy == 1) {
+    for (const LoopId d : dims_) busy *= factors_[d][sum.factor[d]].size;
+  } else {
+    for (const Boxes& step : kinds(sum, 0)) {
+      busy += step.times * ceil_div(step.after, accelerator_.simd_lanes);
+    }
+  }
+  double cycles = static_cast<double>(busy);
+  for (int e = 0; e < accelerator_.rest(); ++e) {
+    const Element& each = accelerator_.elements[e];
+    if (each.is_memory && each.memory.paces()) cycles = std::max(cycles, paced_cycles(nest, e));
+  }
+  return cycles;
+}
+
+// Kinds of steps: MACs of unit 0, and how often. Which boxes there are is independent from
+// dimension to dimension; in some, those alone that have not moved.
+std::vector<Boxes> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
+  std::vector<Boxes> steps = {{1, 1, 0, 1}}, more;
+  for (const LoopId d : dims_) {
+    more.clear();
+    for (const Boxes& step : steps) {
+      for (const Boxes& box : factors_[d].boxes(factors_[d][sum.factor[d]])) {
+        if (box.shift != 0 && has(unmoved, d)) continue;
+        more.push_back({0, step.after * box.after, 0, step.times * box.times});
+      }
+    }
+    steps.swap(more);
+  }
+  return steps;
+}
+
+// All steps of a memory as if they loaded, less what those save whose boxes of the tensors kept
+// there are the ones before (H6).
+double Traffic::paced_cycles(const Nest& nest, int element) {
+  const Memory& memory = accelerator_.elements[element].memory;
+  const auto all_of = [&](const Boxes& step, std::int64_t least) {
+    const std::int64_t busy = ceil_div(step.after, accelerator_.simd_lanes);
+    return static_cast<double>(step.times) *
+           static_cast<double>(std::max({busy, memory.step_cycles, least}));
+  };
+  Sum sum{kOutput, element};
+  set(nest, sum, {});
+  double cycles = 0;
+  for (const Boxes& step : kinds(sum, 0)) cycles += all_of(step, memory.load_cycles);
+  LoopSet kept = 0;
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    if (!memory.keeps[t]) continue;
+    if (memory.forgets[t]) return cycles;
+    kept |= kLoopsOf[t];
+  }
+  for (auto mover = nest.movers().rbegin(); mover != nest.movers().rend(); ++mover) {
+    const auto& [dim, index, place] = *mover;
+    if (place >= element) continue;
+    if (has(kept, dim)) {
+      set(nest, sum, dim, {Cut::jump, index});
+      if (factors_[dim][sum.factor[dim]].size == 0) break;
+      continue;
+    }
+    set(nest, sum, dim, {Cut::advance, index});
+    for (const Boxes& step : kinds(sum, kept)) {
+      cycles -= all_of(step, memory.load_cycles) - all_of(step, 0);
+    }
+    set(nest, sum, dim, {Cut::jump, index});
+  }
+  return cycles;
+}
+
+}  // namespace gym::hierarchy

@@ -1,0 +1,288 @@
+"""Architectures of Timeloop and AccelForge as accelerators with any memories."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    FanoutElement,
+    Hierarchy,
+    MacElement,
+    MemoryElement,
+)
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
+from maestro_env.base.errors import HardwareError
+
+TIMELOOP = """
+architecture:
+  version: 0.4
+  nodes:
+  - !Container {name: chip, attributes: {datawidth: 8, global_cycle_seconds: 2e-9}}
+  - !Component {name: main, class: DRAM, attributes: {depth: 64, width: 64, shared_bandwidth: 1.5}}
+  - !Component
+    name: glb
+    class: smartbuffer_SRAM
+    attributes: {depth: 1024, width: 64, n_banks: 4, read_bandwidth: 16, multiple_buffering: 2}
+    constraints:
+      dataspace: {keep: [Inputs, Outputs], bypass: [Weights]}
+      temporal: {permutation: [C, M], no_reuse: [Inputs]}
+  - !Container
+    name: array
+    spatial: {meshX: 4, meshY: 3}
+    constraints: {spatial: {factors: [C=1], no_reuse: [Outputs]}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: in_reg
+      class: storage
+      subclass: register
+      attributes: {depth: 2, block_size: 3}
+      constraints: {dataspace: {keep: [Inputs]}}
+    - !Component
+      name: sums
+      class: regfile
+      attributes: {depth: 16, width: 24, datawidth: 24}
+      constraints: {dataspace: {keep: [Outputs]}}
+    - !Nothing {constraints: {dataspace: {keep: [Weights]}}}
+  - !Component
+    name: taps
+    class: regfile
+    spatial: {meshX: 2}
+    attributes: {depth: 1, width: 64, cluster_size: 8}
+    constraints: {dataspace: {keep_only: [Weights]}}
+  - !Component {name: hold, class: dummy_storage}
+  - !Component {name: mac, class: intmac}
+"""
+
+ACCELFORGE = """
+arch:
+  nodes:
+  - !Memory
+    name: main
+    size: inf
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions:
+    - {name: read, energy: 8e-12, throughput: 2e9, bits_per_action: 4}
+    - {name: write, energy: 4e-12, throughput: 2e9, bits_per_action: 4}
+  - !Memory
+    name: glb
+    size: 8 * 1024 * 8
+    total_latency: max(a.n_calls / a.throughput for a in actions)
+    tensors: {keep: input | output}
+    actions: [{name: read, throughput: 8 * 4e9}, {name: write, throughput: inf}]
+  - !Container
+    name: array
+    spatial: [{name: X, fanout: 4, reuse: weight & ~glb}, {name: rows, fanout: 3, may_reuse: All}]
+  - !Memory
+    name: sums
+    size: 3 * output.bits_per_value
+    bits_per_value: {output: 3 * output.bits_per_value}
+    total_latency: sum(a.n_calls for a in actions) / 2 / 500e6
+    bits_per_action: 24
+    tensors: {keep: ~glb.tensors | output}
+  - !Memory
+    name: taps
+    spatial: [{name: Z, fanout: 2}]
+    size: weight.bits_per_value if weight else 0
+    tensors: {keep: weight}
+  - !Compute {name: MAC, actions: [{name: compute, energy: 0.5e-12, throughput: 500e6}]}
+"""
+
+ARRAY = [
+    FanoutElement(name="array_X", size=4, apart=("output",)),
+    FanoutElement(name="array_Y", size=3, axis="Y", apart=("output",)),
+]
+READ_FROM_TIMELOOP = Hierarchy(
+    [
+        MemoryElement(name="main", bw=12),
+        MemoryElement(
+            name="glb",
+            keeps=("input", "output"),
+            capacity_bits=2**16,
+            buffers=2,
+            read_bw=128,
+            forgets=("input",),
+        ),
+        *ARRAY,
+        MemoryElement(name="in_reg", keeps=("input",), capacity_bits=48),
+        MemoryElement(name="sums", keeps=("output",), capacity_bits=384, width_bits=24),
+        FanoutElement(name="taps_X", size=2),
+        MemoryElement(name="taps", keeps=("filter",), capacity_bits=8),
+        MemoryElement(name="hold", keeps=()),
+    ],
+    MacElement(latches=TENSORS),
+    name="chip",
+    clock_mhz=500,
+)
+READ_FROM_ACCELFORGE = Hierarchy(
+    [
+        MemoryElement(name="main", bw=16, read_pj_per_bit=2, write_pj_per_bit=1),
+        MemoryElement(name="glb", keeps=("input", "output"), capacity_bits=2**16, read_bw=64),
+        FanoutElement(name="array_X", size=4, apart=("input", "output")),
+        FanoutElement(name="array_rows", size=3, axis="Y"),
+        MemoryElement(
+            name="sums",
+            keeps=("filter", "output"),
+            capacity_bits=24,
+            width_bits={"output": 24},
+            bw=48,
+        ),
+        FanoutElement(name="taps_Z", size=2),
+        MemoryElement(name="taps", keeps=("filter",), capacity_bits=8),
+    ],
+    MacElement(pj=0.5),
+    name="chip",
+    clock_mhz=500,
+)
+
+
+OF_TIMELOOP = {"input": "Inputs", "filter": "Weights", "output": "Outputs"}
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Hierarchy]:
+    path = tmp_path_factory.mktemp("files") / "chip.yaml"
+
+    def found(text: str) -> Hierarchy:
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        return find_hierarchy(str(path))
+
+    return found
+
+
+Read = Callable[[str], Hierarchy]
+
+
+def test_all_that_an_architecture_says_is_read(read: Read) -> None:
+    assert read(TIMELOOP) == READ_FROM_TIMELOOP
+    assert read(ACCELFORGE) == READ_FROM_ACCELFORGE
+
+
+def test_a_compute_unit_of_few_operations_counts_in_cycles(read: Read) -> None:
+    text = ACCELFORGE.replace("throughput: 500e6", "throughput: 8")
+    found = read(text.replace("2e9", "4").replace("/ 2 / 500e6", "/ 2"))
+    assert (found.mac.simd, found.clock_mhz) == (8, None)
+    assert [each.bw for each in found.elements if isinstance(each, MemoryElement)][:3] == [
+        *(16, None, 48),
+    ]
+
+
+def test_what_no_component_says_is_without_limit(read: Read) -> None:
+    found = read("arch: {nodes: [!Memory {name: A, size: inf}, !Compute {name: B}]}")
+    assert found == Hierarchy([MemoryElement(name="A")], name="chip")
+
+
+@pytest.mark.parametrize("size", range(4))
+def test_every_set_of_tensors_can_be_kept_and_shared(read: Read, size: int) -> None:
+    for some in map(set, combinations(TENSORS, size)):
+        kept = tuple(tensor for tensor in TENSORS if tensor in some)
+        apart = tuple(tensor for tensor in TENSORS if tensor not in some)
+        others = ", ".join(OF_TIMELOOP[tensor] for tensor in apart)
+        text = TIMELOOP.replace("keep: [Inputs, Outputs], bypass: [Weights]", f"bypass: [{others}]")
+        found = [read(text.replace("no_reuse: [Outputs]", f"no_reuse: [{others}]"))]
+        union = " | ".join(tensor.replace("filter", "weight") for tensor in kept) or "Nothing"
+        text = ACCELFORGE.replace("keep: input | output", f"keep: {union}")
+        found.append(read(text.replace("reuse: weight & ~glb", f"reuse: {union}")))
+        for _, glb, array, *_ in (each.elements for each in found):
+            assert (glb.keeps, array.apart) == (kept, apart)  # type: ignore[union-attr]
+
+
+# ---- Refusals -----------------------------------------------------------------------------------
+
+REFUSED_OF_TIMELOOP = (
+    ("nodes:\n  - !Con", "subtree:\n  - !Con", "nodes is missing; allowed: version 0.4"),
+    ("n_banks: 4", "sizeKB: 8", "sizeKB: cannot be said; say the capacity as depth and width"),
+    ("n_banks: 4", "network_fill_latency: 2", "networks take no time of their own"),
+    ("n_banks: 4", "metadata_datawidth: 4", "sparse tensors are not modelled"),
+    ("64, n_banks: 4", "65", "width: is 65; allowed: a multiple of 1 x 8 bits"),
+    ("datawidth: 8, ", "", "datawidth is missing, of its attributes"),
+    ("bandwidth: 16", "bandwidth: fast", "read_bandwidth: is 'fast'; allowed: numbers from 0"),
+    ("buffering: 2", "buffering: 1.5", "multiple_buffering: is '1.5'; allowed: integers"),
+    ("bypass: [Weights]", "bypass: [W]", "'W' is no tensor; allowed: Inputs, Weights, Outputs"),
+    ("bypass: [Weights]", "no_coalesce: []", "'no_coalesce' is not supported here; allowed: keep"),
+    ("permutation: [C, M]", "rmw_first_update: []", "'rmw_first_update' is not supported"),
+    ("factors: [C=1]", "no_link_transfer: [Inputs]", "'no_link_transfer' is not supported"),
+    ("dataspace: {keep: [Outputs]}", "temporal: {}", "keep is missing; memories side by side"),
+    ("{keep: [Outputs]}", "{keep: [Inputs]}", "input is kept by two memories side by side"),
+    ("!Nothing {", "!Container {name: N, ", "stands beside others; allowed: !Component"),
+    ("subclass: register", "sparse_optimizations: {}", "'sparse_optimizations' is not supported"),
+    ("register\n", "register\n      spatial: {meshX: 2}\n", "stands beside others; allowed: !"),
+    ("class: intmac}", "class: storage, attributes: {datawidth: 8}}", "no compute unit at its end"),
+    ("name: glb", "name: main", "two elements are called 'main'"),
+    ("seconds: 2e-9", "seconds: 0", "global_cycle_seconds: is '0'; allowed: numbers above 0"),
+    ("meshX: 4", "meshZ: 4", "'meshZ' is not supported here; did you mean"),
+    ("\narchitecture", "\nconstraints: {targets: []}\narchitecture", "constraints: not read here"),
+)
+REFUSED_OF_ACCELFORGE = (
+    ("keep: input | output", "keep: input | T0", "keep: 'T0' is no tensor or memory; allowed: All"),
+    ("keep: input | output", "back: output", "'back' is not supported here; allowed: keep"),
+    ("size: 8 * 1024 * 8", "size: 0.5", "size: is '0.5'; allowed: integers from 1 to"),
+    ("8 * 4e9", "1" + " * 1" * 20, "or a product such as 8 * 1.5e9"),
+    ("8 * 4e9", "1e99 * 1e99", "allowed: numbers from 0 to 1e+30"),
+    ("8 * 4e9", "0", "throughput: is '0'; allowed: numbers above 0"),
+    ("max(a", "min(a", "total_latency: cannot be said; allowed: sum(a.n_calls"),
+    ("{name: write, throughput: inf}", "", "actions: has 0 actions write; allowed: one"),
+    ("energy: 4e-12, throughput: 2e9", "throughput: 1e9", "has one port, but bits a cycle of"),
+    ("energy: 4e-12", "latency: 1", "'latency' is not supported here; allowed: name, energy"),
+    ("throughput: 500e6", "throughput: 1.5", "does 1.5 operations a cycle; allowed: whole"),
+    (", energy: 0.5e-12, throughput: 500e6", "", "no compute unit says how long a cycle is"),
+    ("!Compute {", "!Compute {enabled: len(All) == 3, ", "'enabled' is not supported here"),
+    ("name: taps", "name: taps\n    n_parallel_instances: 2", "'n_parallel_instances' is not"),
+    ("size: inf", "size: 64", "main memory main has a size; allowed: none"),
+    ("fanout: 4", "fanout: 4, usage_scale: 2", "'usage_scale' is not supported here"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "told"),
+    [
+        *((TIMELOOP, *each) for each in REFUSED_OF_TIMELOOP),
+        *((ACCELFORGE, *each) for each in REFUSED_OF_ACCELFORGE),
+    ],
+)
+def test_what_cannot_be_said_is_refused(
+    read: Read, text: str, old: str, new: str, told: str
+) -> None:
+    assert text.count(old) == 1
+    with pytest.raises(HardwareError, match=r"chip\.yaml, line \d+, ") as caught:
+        read(text.replace(old, new))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+PIECES = ["", "9" * 30, "-1", "0", "x", "[]", "{}", "inf", "1e99", "~", "|", "'", "main", "!Memory"]
+
+
+@settings(max_examples=60)
+@given(st.sampled_from([TIMELOOP, ACCELFORGE]), st.data())
+def test_damaged_files_end_in_an_error_of_ours(read: Read, text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        words = list(re.finditer(r"\w+|\n.*", text))
+        first, second = data.draw(st.sampled_from(words)), data.draw(st.sampled_from(words))
+        piece = data.draw(st.sampled_from([*PIECES, second[0]]))
+        text = text[: first.start()] + piece + text[first.end() :]
+    with contextlib.suppress(HardwareError):
+        found = read(text)
+        assert read_hierarchy(hierarchy_text(found)) == found
+
+
+def test_aliases_of_nodes_in_nodes_are_refused_at_once(tmp_path: Path) -> None:
+    nodes = "&a0 [!Container {name: a}]"
+    for depth in range(28):
+        nodes = (
+            f"&a{depth + 1} [!Hierarchical {{nodes: {nodes}}}, !Hierarchical {{nodes: *a{depth}}}]"
+        )
+    path = tmp_path / "bomb.yaml"
+    path.write_text(f"architecture: {{nodes: {nodes}}}")
+    with pytest.raises(HardwareError, match=r"alias|blocks in each other"):
+        find_hierarchy(str(path))

@@ -1,0 +1,129 @@
+"""Energies and area that a technology gives accelerators with any memories, counted one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from maestro_env.accelerators.finding import BUILT, find_hierarchy
+from maestro_env.accelerators.hierarchy import (
+    FanoutElement,
+    Hierarchy,
+    MacElement,
+    MemoryElement,
+)
+from maestro_env.accelerators.silicon import area_um2, with_energies
+from maestro_env.accelerators.technologies import TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology
+from maestro_env.base.errors import HardwareError
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator
+from maestro_env.workloads.layer import Layer
+
+CMOS = TECHNOLOGIES["cmos40"]
+RATIOS = TECHNOLOGIES["eyeriss"]
+memories = st.builds(
+    lambda capacity: MemoryElement(name="", capacity_bits=capacity),
+    st.integers(1, 2**20)
+    | st.fixed_dictionaries(dict.fromkeys(("input", "filter", "output"), st.integers(1, 2**12))),
+)
+fanouts = st.builds(lambda size: FanoutElement(name="", size=size), st.integers(1, 6))
+
+
+@st.composite
+def hierarchies(draw: st.DrawFn) -> Hierarchy:
+    """Draw an accelerator with up to four memories and fan-outs below its first one."""
+    elements = [MemoryElement(name="main"), *draw(st.lists(memories | fanouts, max_size=4))]
+    named = [replace(each, name=f"e{place}") for place, each in enumerate(elements)]
+    return Hierarchy(named, MacElement(simd=draw(st.integers(1, 4))))
+
+
+def one_by_one(hierarchy: Hierarchy, place: int = 1) -> float:
+    """Area below an element: of each instance by itself."""
+    if place == len(hierarchy.elements):
+        return sum(float(CMOS.mac_um2 or 0) for _ in range(hierarchy.mac.simd))
+    element = hierarchy.elements[place]
+    if isinstance(element, FanoutElement):
+        return sum(one_by_one(hierarchy, place + 1) for _ in range(element.size or 0))
+    given = element.capacity_bits
+    bits = sum(given.values()) if isinstance(given, dict) else given
+    return bits * (5.98 if bits <= 512 else 0.242 / 0.72) + one_by_one(hierarchy, place + 1)
+
+
+@given(hierarchies())
+def test_the_area_is_that_of_all_instances(hierarchy: Hierarchy) -> None:
+    assert area_um2(hierarchy, CMOS) == pytest.approx(one_by_one(hierarchy))
+
+
+@given(hierarchies())
+def test_every_element_costs_energy_and_keeps_what_it_has(hierarchy: Hierarchy) -> None:
+    made = with_energies(hierarchy, CMOS)
+    assert with_energies(made, RATIOS) == made
+    main, *others = made.elements
+    assert main.read_pj_per_bit == main.write_pj_per_bit == pytest.approx(8)
+    for each in others:
+        energy = each.pj_per_bit if isinstance(each, FanoutElement) else each.read_pj_per_bit
+        assert 0.008 < energy < 8
+    assert made.mac.pj == pytest.approx(0.3)
+    assert area_um2(made, CMOS) == area_um2(hierarchy, CMOS)
+
+
+def test_ratios_hold_for_memories_that_are_shared_and_those_of_units() -> None:
+    # Eyeriss (ISCA 2016): 200, 6, 2 and 1 times a MAC of 16 bits.
+    made = with_energies(find_hierarchy("eyeriss"), RATIOS)
+    word_pj = made.mac.pj / 16
+    found = {
+        each.name: each.pj_per_bit if isinstance(each, FanoutElement) else each.write_pj_per_bit
+        for each in made.elements
+    }
+    expected = {"DRAM": 200, "glb": 6, "glb_filters": 6, "rows": 2, "columns": 2}
+    expected |= dict.fromkeys(("input_spad", "filter_spad", "sum_spad"), 1)
+    assert found == {name: pytest.approx(macs * word_pj) for name, macs in expected.items()}
+
+
+def test_the_energy_of_a_mapping_is_that_of_its_words() -> None:
+    # The worked example of docs/spec/hierarchy.md (H9), with a memory of 64 bits in each unit.
+    hierarchy = Hierarchy(
+        [
+            MemoryElement(name="DRAM"),
+            FanoutElement(name="units", size=2),
+            MemoryElement(name="RF", capacity_bits=64),
+        ]
+    )
+    layer = Layer("GEMM", {"M": 4, "N": 2, "K": 2})
+    evaluator = HierarchyEvaluator(layer, with_energies(hierarchy, CMOS))
+    cost, _ = evaluator.evaluate([[("K", 1)], [("P", 2)], []])
+    assert cost is not None
+    # 12 words from and 8 to DRAM; into the units 16 and out of them 8; all 16 MACs read two
+    # operands and write a sum, half of them onto an older one.
+    rf = 16 + 8 + 2 * 16 + 16 + 8
+    expected = 16 * 0.3 + 8 * (20 * 8 + rf * 0.009 + 24 * 310 / 256 / 100)
+    assert cost.energy_nj * 1000 == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in BUILT.glob("*.yaml")))
+def test_chips_have_energies_and_an_area(name: str) -> None:
+    hierarchy = find_hierarchy(name)
+    technology = TECHNOLOGIES["cmos40" if hierarchy.word_bits == 8 else "cmos40-16bit"]
+    assert 1e6 < area_um2(hierarchy, technology) < 2e8
+    assert with_energies(hierarchy, technology).mac.pj > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "technology", "message"),
+    [
+        ({}, Technology("mine"), "technology mine has no areas; allowed: one with mac_um2"),
+        ({"word_bits": 4}, CMOS, "word_bits of the accelerator is 4, .* words of 1 B; allowed: 8"),
+        ({"elements": [MemoryElement(name="a"), MemoryElement(name="b")]}, CMOS, "memory b has no"),
+        ({"elements": [MemoryElement(name="a"), FanoutElement(name="x")]}, CMOS, "fan-out x has"),
+    ],
+)
+def test_what_has_no_area_is_refused(
+    change: dict[str, object], technology: Technology, message: str
+) -> None:
+    hierarchy = replace(Hierarchy([MemoryElement(name="main")]), **change)
+    with pytest.raises(HardwareError, match=message) as caught:
+        area_um2(hierarchy, technology)
+    assert "\n" not in str(caught.value)
