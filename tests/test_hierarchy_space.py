@@ -114,9 +114,10 @@ def test_a_vector_costs_what_its_mapping_does(space: HierarchySpace, seed: int) 
         found = dict(zip(METRICS, rows.metrics[place], strict=True))
         assert found["latency_cycles"] == cost.latency_cycles
         assert found["macs"] == cost.macs == space.layer.macs
-        assert problem.least["latency_cycles"] <= cost.latency_cycles
+        least = problem.least if status == "ok" else {"latency_cycles": 0.0, "energy_nj": 0.0}
+        assert least["latency_cycles"] * (1 - 1e-9) <= cost.latency_cycles
         if "energy_nj" in problem.figures:
-            assert found["energy_nj"] == cost.energy_nj >= problem.least["energy_nj"] * (1 - 1e-12)
+            assert found["energy_nj"] == cost.energy_nj >= least["energy_nj"] * (1 - 1e-9)
         else:
             assert cost.energy_nj == 0
         alone, named = problem.evaluate_mapping(mapping)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, computed_figures, find_schema
 from maestro_env.evaluation.status import STATUSES, Rows
+from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.space import MapSpace, Points
@@ -123,10 +123,9 @@ class HierarchyProblem(AnyProblem):
 
     @cached_property
     def least(self) -> Mapping[str, float]:
-        """Lower bounds of figures that the hardware sets, by name: of all MACs, without traffic."""
-        macs, (elements, mac) = self.layer.macs, self.hardware.native()
-        lanes = math.prod([each.get("size", 1) for each in elements]) * mac["simd"]
-        return {"latency_cycles": -(-macs // lanes), "energy_nj": macs * mac["pj"] / 1000}
+        """Lower bounds of figures that the hardware sets, by name (H10)."""
+        bounds = lower_bound(self.layer, self.hardware)
+        return {"latency_cycles": bounds.latency_cycles, "energy_nj": bounds.energy_nj}
 
     @property
     def masks_complete(self) -> bool:
