@@ -112,10 +112,24 @@ class OptimumSearch:
         certified: bool,
     ) -> float: ...
 
-class Masks:
-    def __init__(self, model: str, layer: Layer, hardware: Hardware, space: MapSpace) -> None: ...
+class MasksOfVectors:
     def allowed(self, point: _Points, column: int) -> NDArray[np.bool_]: ...
     def draw(self, uniforms: NDArray[np.float64]) -> _Points: ...
+
+class Masks(MasksOfVectors):
+    def __init__(self, model: str, layer: Layer, hardware: Hardware, space: MapSpace) -> None: ...
+
+class HierarchyMasks(MasksOfVectors):
+    def __init__(
+        self,
+        space: HierarchySpace,
+        extents: list[int],
+        strides: tuple[int, int],
+        dilations: tuple[int, int],
+        elements: list[dict[str, Any]],
+        mac: dict[str, Any],
+        options: dict[str, int],
+    ) -> None: ...
 
 PRIOR_DECISIONS: int
 PRIOR_STATE: int
@@ -196,6 +210,48 @@ class Hierarchy:
     def evaluate(self, loops: list[tuple[int, int, int]]) -> tuple[str, tuple[Any, ...] | None]: ...
     def evaluate_batch(self, mappings: NDArray[np.int32]) -> _Results: ...
     def prices(self) -> list[tuple[int, int, int, list[Any]]]: ...
+
+_Part = tuple[int, int, list[_Choice]]
+
+class HierarchySpace:
+    def __init__(
+        self,
+        parameters: list[tuple[str, int]],
+        dims: list[int],
+        extents: list[int],
+        groups: list[tuple[_Part, list[tuple[_Part, int]]]],
+    ) -> None: ...
+    def decode(self, point: ArrayLike) -> list[list[int]]: ...
+    def encode(self, loops: list[tuple[int, int, int]]) -> _Points: ...
+    def canonical(self, points: _Points) -> _Points: ...
+    def to_points(self, values: ArrayLike, count: int) -> _Points: ...
+
+class HierarchyEvaluator:
+    def __init__(
+        self,
+        extents: list[int],
+        strides: tuple[int, int],
+        dilations: tuple[int, int],
+        elements: list[dict[str, Any]],
+        mac: dict[str, Any],
+        options: dict[str, int],
+    ) -> None: ...
+    def evaluate(self, space: HierarchySpace, points: _Points, threads: int = 1) -> _Results: ...
+    def score(
+        self,
+        space: HierarchySpace,
+        points: _Points,
+        columns: tuple[int, ...],
+        threads: int = 1,
+    ) -> _Results: ...
+    def observe(
+        self, space: HierarchySpace, values: ArrayLike, columns: tuple[int, ...]
+    ) -> tuple[NDArray[np.float32], float, int, _Points, NDArray[np.float64]]: ...
+    def evaluate_mapping(
+        self, loops: list[tuple[int, int, int]]
+    ) -> tuple[NDArray[np.float64], str]: ...
+    def violations(self, space: HierarchySpace, points: _Points) -> NDArray[np.float64]: ...
+    def time_points(self, space: HierarchySpace, points: _Points) -> list[float]: ...
 
 class Team:
     def __init__(

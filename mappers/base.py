@@ -11,8 +11,8 @@ import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.problem import AnyProblem
+from maestro_env.mapspace.space import Points, Space
 from mappers.parts.arrays import Floats
 from mappers.settings import check, setting
 
@@ -38,10 +38,10 @@ class StartConfig:
 class Opening(Protocol):
     """Mappings that a search may begin with, known from other problems."""
 
-    def points(self, problem: Problem, objective: Objective) -> Points:
+    def points(self, problem: AnyProblem, objective: Objective) -> Points:
         """Return some, int32[N, D]."""
 
-    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches begin with them; None for nothing."""
 
 
@@ -66,14 +66,14 @@ class Mapper(ABC, Generic[Config]):
         # The registry gives it to mappers whose settings ask for one.
         self.opening: Opening | None = None
 
-    def require_fit(self, problem: Problem, objective: Objective) -> None:
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
         """Refuse what the mapper or its settings cannot search. Called before a search.
 
         Raises:
             MaestroEnvError: names the setting, model or objective and the allowed ones.
         """
 
-    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches for these goals; None for nothing."""
         return self.opening.warning(goals) if self.opening else None
 
@@ -110,7 +110,7 @@ class Mapper(ABC, Generic[Config]):
 class AskMapper(Mapper[Config]):
     """A mapper that proposes points and learns from their evaluation."""
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         """Reset the mapper for a search of ``space``; a mapper with a state extends this."""
         self._space = space
         self._rng = rng

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.base import AskMapper
 from mappers.parts.arrays import Floats
 from mappers.parts.draws import DRAWS
@@ -55,7 +55,7 @@ class BayesianMapper(AskMapper[BayesianConfig]):
 
     DEFAULT = BayesianConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
         self._draw = DRAWS[self.config.draw]
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)

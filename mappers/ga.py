@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.base import AskTellMapper, StartConfig
 from mappers.parts.arrays import Floats
 from mappers.parts.draws import DRAWS
@@ -32,7 +32,7 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
 
     DEFAULT = GeneticConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
         self._draw = DRAWS[self.config.draw]
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)

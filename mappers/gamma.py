@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.mapspace.space import MapSpace, Points, Space
 from mappers.base import AskTellMapper
 from mappers.parts import gamma_operators as operators
 from mappers.parts.arrays import Floats
@@ -36,8 +39,16 @@ class GammaMapper(AskTellMapper[GammaConfig]):
 
     DEFAULT = GammaConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
+        require_two_levels(problem, "mapper gamma")
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
+        self.require_fit(evaluator.problem, evaluator.objective)
+        super().search(evaluator, budget, rng)
+
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
+        assert isinstance(space, MapSpace)  # Others are refused.
         self._genes = Genes(space)
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._values = np.empty(0)

@@ -12,8 +12,8 @@ import numpy as np
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
 from maestro_env.evaluation.transfer import (
     KEEPS,
     OTHER_OPERATOR,
@@ -143,13 +143,17 @@ class LibraryMapper(Mapper[LibraryConfig]):
         super().__init__(config)
         self._library = library
 
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
+        require_two_levels(problem, "mapper library")
+
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations: the start, near mappings, moves."""
+        problem = require_two_levels(evaluator.problem, "mapper library")
         points, values = self.begin(evaluator, budget)
-        search = _LibrarySearch(self.config, evaluator, rng)
+        search = _LibrarySearch(self.config, problem, evaluator, rng)
         search.learn(points, values)
         library = self._library or known_library()
-        near = library.near(evaluator.problem, evaluator.objective.factors)
+        near = library.near(problem, evaluator.objective.factors)
         search.evaluate(search.transferred(near, min(self.config.near, budget - search.spent)))
         while search.spent < budget:
             search.evaluate(search.moves(min(self.config.batch, budget - search.spent)))
@@ -159,9 +163,14 @@ class _LibrarySearch:
     """The state of one search."""
 
     def __init__(
-        self, config: LibraryConfig, evaluator: Evaluator, rng: np.random.Generator
+        self,
+        config: LibraryConfig,
+        problem: Problem,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
     ) -> None:
-        self._config, self._evaluator, self._rng = config, evaluator, rng
+        self._config, self._problem = config, problem
+        self._evaluator, self._rng = evaluator, rng
         self._space = evaluator.space
         self._masks = Masks(evaluator.problem)
         self._heads = Heads(evaluator.space)
@@ -180,7 +189,7 @@ class _LibrarySearch:
 
     def transferred(self, near: Iterator[Mapped], n: int) -> Points:
         """Return at most n different mappings that near ones transfer, int32[m, D]."""
-        problem, found = self._evaluator.problem, dict[int, Points]()
+        problem, found = self._problem, dict[int, Points]()
         # In a small space few differ.
         for each in islice(near, _LOOKED_AT * n):
             if len(found) >= n:

@@ -11,7 +11,6 @@ import numpy as np
 
 from clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.rewards import first_observation
 from maestro_env.mapspace.space import Points
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
@@ -109,8 +108,7 @@ class _MarlSearch:
         points, values = self.start
         actions = self.heads.actions(points)
         self.spent = len(points)
-        problem = self.evaluator.problem
-        self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
+        self._seen = self.evaluator.problem.first_observation[np.newaxis]
         self._rewards = RelativeRewards(self.config.reward)
         self._champion = Elites(1, len(self.agents))
         self._champion.add(actions, values)

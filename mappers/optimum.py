@@ -10,7 +10,7 @@ import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem, require_two_levels
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import OptimumSearch, require_bounded
 from mappers.base import Mapper
@@ -37,10 +37,10 @@ class OptimumMapper(Mapper[OptimumConfig]):
 
     DEFAULT = OptimumConfig()
 
-    def require_fit(self, problem: Problem, objective: Objective) -> None:
-        require_bounded(problem, objective)
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
+        require_bounded(require_two_levels(problem, "the optimum"), objective)
 
-    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return self._starter.warning(goals) if self.config.samples else None
 
     @property
@@ -49,7 +49,8 @@ class OptimumMapper(Mapper[OptimumConfig]):
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""
-        search = OptimumSearch(evaluator.problem, evaluator.objective)
+        problem = require_two_levels(evaluator.problem, "the optimum")
+        search = OptimumSearch(problem, evaluator.objective)
         spent = min(self.config.samples, budget)
         if spent:
             self._starter.search(evaluator, spent, rng)

@@ -11,7 +11,7 @@ import numpy as np
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.mapspace.unit_cube import choices_at, share_at
 from mappers.base import AskMapper
 from mappers.settings import setting
@@ -49,7 +49,7 @@ class OptunaMapper(AskMapper[OptunaConfig]):
 
     DEFAULT = OptunaConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
         self._distributions = {each.name: _distribution(each) for each in space.parameters}
         self._begin_with([])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.base import AskTellMapper
 from mappers.parts.arrays import Floats
 from mappers.parts.draws import DRAWS
@@ -40,7 +40,7 @@ class PbilMapper(AskTellMapper[PbilConfig]):
 
     DEFAULT = PbilConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
         rate = self.config.learning_rate
         remembered = 1 if rate == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log1p(-rate))

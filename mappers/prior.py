@@ -11,8 +11,8 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.prior.expected import gap_warning
 from maestro_env.prior.proposals import Prior, Proposals, likeliest, load_prior
 from maestro_env.prior.warning import prior_warning
@@ -46,17 +46,20 @@ class PriorMapper(AskTellMapper[PriorConfig]):
 
     DEFAULT = PriorConfig()
 
-    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return _warning(load_prior(self.config.file), goals)
 
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
+        require_two_levels(problem, "a prior")
+
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        problem = evaluator.problem
+        problem = require_two_levels(evaluator.problem, "a prior")
         prior = load_prior(self.config.file)
         self._proposals = Proposals(prior, problem, evaluator.objective)
         self._masks, self._variants = Masks(problem), Variants(problem.space)
         super().search(evaluator, budget, rng)
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+    def start(self, space: Space, rng: np.random.Generator) -> None:
         super().start(space, rng)
         self._best = Elites(_MEMORY, len(space.sizes))
         self._proposed = 0
@@ -95,15 +98,15 @@ class PriorMapper(AskTellMapper[PriorConfig]):
 class PriorOpening:
     """Proposals of the shipped prior, which a search begins with (``mappers.base.Opening``)."""
 
-    def points(self, problem: Problem, objective: Objective) -> Points:
-        return likeliest(problem, objective)
+    def points(self, problem: AnyProblem, objective: Objective) -> Points:
+        return likeliest(require_two_levels(problem, "start=prior"), objective)
 
-    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+    def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return _warning(load_prior(), goals)
 
 
-def _warning(prior: Prior, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
-    goals = list(goals)
+def _warning(prior: Prior, all_goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
+    goals = [(require_two_levels(problem, "a prior"), goal) for problem, goal in all_goals]
     return (
         "; ".join(filter(None, (prior_warning(prior.file, goals), gap_warning(prior, goals))))
         or None

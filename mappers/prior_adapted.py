@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import MapSpaceError, MissingExtraError
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.proposer import Networks, Proposer
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import load_prior
+from maestro_env.prior.proposer import Networks, Proposer
 from mappers.parts.arrays import Floats
 from mappers.prior import PriorConfig, PriorMapper
 from mappers.settings import setting
@@ -52,7 +53,8 @@ class AdaptedPriorMapper(PriorMapper):
     config: AdaptedPriorConfig
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        problem, objective = evaluator.problem, evaluator.objective
+        problem = require_two_levels(evaluator.problem, "a prior")
+        objective = evaluator.objective
         policy = Policy(dict(load_prior(self.config.file).file.arrays))
         self._learner = Learner(policy, self.config.rate, _ENDLESS)
         self._context = context(problem.layer, problem.hardware, objective)

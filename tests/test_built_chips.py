@@ -154,7 +154,8 @@ def two_buffers(chip: Hierarchy, pes: int) -> dict[str, float | None]:
         "l1_bytes": sum(each.capacity_bits // 8 for each in inside),  # type: ignore[operator]
         "l2_bytes": sum(words(each, chip) for each in shared) * word // 8,
         "noc_bw": sum(ports) / word if ports else UNLIMITED,
-        "offchip_bw": main.bw / word if main.bw else UNLIMITED,
+        # A bus's width, where the bits that it moves a cycle are measured.
+        "offchip_bw": (main.beat_bits or main.bw) / word if main.bw else UNLIMITED,
     }
 
 

@@ -20,11 +20,11 @@ from experiments.search.library import add_to_library, find_library, read_librar
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.proposer import Networks
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.proposals import Prior, load_prior
+from maestro_env.prior.proposer import Networks
 from maestro_env.workloads.layer import Layer
 
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"

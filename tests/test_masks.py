@@ -251,7 +251,7 @@ def test_what_is_no_prefix_is_refused(wrong: object, message: str) -> None:
 
 def test_what_is_no_problem_and_no_number_is_refused() -> None:
     task = problem("resnet18_l2")
-    with pytest.raises(ArgumentTypeError, match=r"problem is .* allowed: a Problem"):
+    with pytest.raises(ArgumentTypeError, match=r"problem is .* such as a Problem"):
         Masks(task.space)
     with pytest.raises(MapSpaceError, match="n is -1; allowed: integers from 0 to"):
         Masks(task).sample(-1, np.random.default_rng(0))

@@ -30,9 +30,9 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import read_prior
+from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior import learner

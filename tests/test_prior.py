@@ -23,10 +23,10 @@ from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import PriorFile, PriorFileError
 from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, likeliest, load_prior, propose
+from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.prior.warning import far_warning, outside, prior_warning
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer

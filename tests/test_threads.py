@@ -20,8 +20,9 @@ def test_no_race_and_the_rows_of_one_thread() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["native/evaluate/batch.cpp", "native/evaluate/thread_pool.cpp"])
+@pytest.mark.parametrize("name", ["batch_of.hpp", "thread_pool.cpp"])
 def test_a_missing_lock_shows(name: str, tmp_path: Path) -> None:
+    name = f"native/evaluate/{name}"
     source, locks = LOCK.subn("", (ROOT / name).read_text(encoding="utf-8"))
     assert locks > 0
     unlocked = tmp_path / "unlocked.cpp"

@@ -12,6 +12,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Batch, Evaluator
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.mapspace.space import Points
 from mappers import make_mapper, may_end_early
 
@@ -68,7 +69,8 @@ def stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
     Searches of one seed that shared it would have their luck in common, and figures over problems
     be less certain than their intervals say.
     """
-    problem, objective = evaluator.problem, evaluator.objective
+    problem = require_two_levels(evaluator.problem, "a stream of its own")
+    objective = evaluator.objective
     layer, space, hardware = problem.layer, problem.space, problem.hardware
     if hardware == PRESETS["unlimited"]:
         # This preset was once called "paper"; under that name its seeds make the same searches.

@@ -12,7 +12,7 @@ from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.entries import read_fields
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.hierarchy_file import hierarchy_of
+from maestro_env.accelerators.hierarchy_file import hierarchy_of, read_hierarchy
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
@@ -84,8 +84,8 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """Return the accelerator with all its memories that a text names, or the accelerator itself.
 
     Args:
-        text: a chip of ``BUILT``, or a ``.yaml`` file (docs/hierarchy.md), of ours or an
-            architecture of Timeloop or AccelForge.
+        text: a chip of ``BUILT``, a ``.yaml`` file (docs/hierarchy.md), of ours or an architecture
+            of Timeloop or AccelForge, or the lines of one of ours.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hierarchy``.
@@ -96,6 +96,8 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
         return text
     named = {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
     require_type("accelerator", text, str, f"one of {', '.join(named)} or a file, or a Hierarchy")
+    if "\n" in text:
+        return read_hierarchy(text)
     path = named.get(text, Path(text))
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])

@@ -313,6 +313,10 @@ class Hierarchy:
         self._check_names()
         self.native()
 
+    def __hash__(self) -> int:
+        # Sizes by tensor cannot be hashed.
+        return hash((self.name, *self.names))
+
     @property
     def names(self) -> list[str]:
         """Names of the elements, outermost first."""

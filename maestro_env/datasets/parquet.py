@@ -20,7 +20,7 @@ from maestro_env.base.registry import look_up
 from maestro_env.evaluation.cost import METRICS, unit_of
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES, Rows
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points, Space
 from maestro_env.workloads.layer import Layer
 
 try:
@@ -40,7 +40,7 @@ class DatasetError(MaestroEnvError, ValueError):
     """A data set that is missing or damaged."""
 
 
-def column_units(space: MapSpace) -> dict[str, str]:
+def column_units(space: Space) -> dict[str, str]:
     """Return the unit of every column by name, in order: parameters, ``status`` and ``METRICS``."""
     return {
         **{parameter.name: "choice" for parameter in space.parameters},
@@ -49,7 +49,7 @@ def column_units(space: MapSpace) -> dict[str, str]:
     }
 
 
-def to_table(space: MapSpace, points: Points, rows: Rows) -> pa.Table:
+def to_table(space: Space, points: Points, rows: Rows) -> pa.Table:
     """Return mappings as a table of a data set: a NaN, which is no figure, becomes a null.
 
     Args:
@@ -72,7 +72,7 @@ def to_table(space: MapSpace, points: Points, rows: Rows) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def from_table(space: MapSpace, table: pa.Table) -> tuple[Points, Rows]:
+def from_table(space: Space, table: pa.Table) -> tuple[Points, Rows]:
     """Return what ``to_table`` was given; figures whose columns are left out are NaN.
 
     Raises:

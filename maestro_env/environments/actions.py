@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium import Space, spaces
+from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env.base.errors import EnvError, MapSpaceError, quoted
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.space import Space
 
 Groups = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 """The names of the parameters of every agent: by agent, or a list each."""
@@ -34,15 +34,15 @@ class Actions(ABC):
         copies: empty for one environment, (N,) for N copies.
     """
 
-    space: Space[Any]
+    space: spaces.Space[Any]
     """Of the actions of one copy."""
 
-    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, map_spaces: Sequence[Space], copies: tuple[int, ...] = ()) -> None:
         self._copies = copies
         self._most: NDArray[np.int64] = np.max([each.sizes for each in map_spaces], axis=0)
         self.start(map_spaces[0])
 
-    def start(self, map_space: MapSpace) -> None:
+    def start(self, map_space: Space) -> None:
         """Begin an episode on one of the map spaces."""
         self._map_space = map_space
 
@@ -66,7 +66,7 @@ class Actions(ABC):
 class MultiDiscreteActions(Actions):
     """An action is a vector: the choice of every parameter."""
 
-    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, map_spaces: Sequence[Space], copies: tuple[int, ...] = ()) -> None:
         super().__init__(map_spaces, copies)
         self.space = spaces.MultiDiscrete(self._most)
         self._alike = all(np.array_equal(each.sizes, self._most) for each in map_spaces)
@@ -91,7 +91,7 @@ class BoxActions(Actions):
     equal ratio, so that small sizes are drawn as often as large ones.
     """
 
-    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, map_spaces: Sequence[Space], copies: tuple[int, ...] = ()) -> None:
         super().__init__(map_spaces, copies)
         self.space = spaces.Box(-1.0, 1.0, self._most.shape, np.float32)
         self._logarithmic = np.array(
@@ -111,12 +111,12 @@ class BoxActions(Actions):
 class DiscreteSteps(Actions):
     """An action is the choice of one parameter, in the order of the map space."""
 
-    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, map_spaces: Sequence[Space], copies: tuple[int, ...] = ()) -> None:
         self._chosen = np.zeros((*copies, len(map_spaces[0].sizes)), dtype=np.int32)
         super().__init__(map_spaces, copies)
         self.space = spaces.Discrete(int(self._most.max()))
 
-    def start(self, map_space: MapSpace) -> None:
+    def start(self, map_space: Space) -> None:
         super().start(map_space)
         self._next = 0
 

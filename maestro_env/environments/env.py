@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Actions, Mask
@@ -29,7 +30,7 @@ from maestro_env.environments.task import Task, episode_end, make_tasks, require
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO
+from maestro_env.evaluation.problem import AUTO, require_two_levels
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.workloads.layer import Layer
@@ -96,9 +97,11 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
     * `objective`: an `Objective`, or text for `find_objective`: `edp`, `latency_cycles*area_um2`.
     * `hardware`: a `Hardware`, or text for `find_hardware`: a preset, `num_pes=256,...`, a file.
-    * `model`: a name of `MODELS`.
+      With the model `hierarchy` a `Hierarchy`, or text for `find_hierarchy`: `gemmini`, a file.
+    * `model`: a name of `MODELS`, or `hierarchy`, which needs an objective that it computes
+      (`latency`) and does not render; its `context` tells layer and objective alone.
     * `schema`, `tiles`: of the `MapSpace`; `auto` is `legal13`, or `full17` where only that has
-      mappings that fit.
+      mappings that fit. The model `hierarchy` has no schemas.
     * `reward`: a name of `REWARDS`.
     * `episode_length`: mappings of an episode; None for 100, or 1 with `discrete_steps`.
     * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
@@ -127,7 +130,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self,
         layer: str | Layer | None = None,
         objective: str | Objective = "edp",
-        hardware: str | Hardware = "unlimited",
+        hardware: str | Hardware | Hierarchy = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = AUTO,
         tiles: str = "integers",
@@ -249,10 +252,11 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
             return None
         from maestro_env.explanation import rendering
 
+        problem = require_two_levels(self.problem, "render()")
         if self.render_mode == "ansi":
             return rendering.text(self.mapping, self.cost) if self.mapping else "no mapping yet"
         mapping = self.mapping or self.space.decode(self._task.no_vector)
-        picture = rendering.picture(mapping, self.problem.hardware, self.problem.layer)
+        picture = rendering.picture(mapping, problem.hardware, problem.layer)
         return picture if self.mapping else np.full_like(picture, 255)
 
 

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.environments.actions import Actions, Mask, as_integers
 from maestro_env.environments.env import MaestroEnv
@@ -29,7 +30,7 @@ from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.rewards import Observations, observation
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.mapspace.unit_cube import count_up_to
 from maestro_env.workloads.layer import Layer
 
@@ -122,7 +123,7 @@ def _swaps(loops: int) -> _Moves:
 
 @lru_cache(maxsize=16)
 def _tables_of(
-    space: MapSpace,
+    space: Space,
 ) -> tuple[_Tables, _Tables, tuple[tuple[str, str], ...]]:
     """Return the choices after all moves, what is shown, and parameter and name of each move."""
     moves = {each.name: _moves_of(each, len(space.extents)) for each in space.parameters}
@@ -138,11 +139,11 @@ class Moves(Actions):
     move out of the range leaves the mapping as it is.
     """
 
-    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+    def __init__(self, map_spaces: Sequence[Space], copies: tuple[int, ...] = ()) -> None:
         super().__init__(map_spaces, copies)
         self.space = spaces.Discrete(len(self.names))
 
-    def start(self, map_space: MapSpace) -> None:
+    def start(self, map_space: Space) -> None:
         super().start(map_space)
         self._after, self._shown, self.names = _tables_of(map_space)
         """``names``: parameter and move of each action."""
@@ -255,7 +256,7 @@ class MaestroImproveEnv(MaestroEnv):
         self,
         layer: str | Layer | None = None,
         objective: str | Objective = "edp",
-        hardware: str | Hardware = "unlimited",
+        hardware: str | Hardware | Hierarchy = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = AUTO,
         tiles: str = "integers",

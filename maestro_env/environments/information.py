@@ -14,9 +14,9 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 
 Value = TypeVar("Value", float, NDArray[np.float64])
 
@@ -83,12 +83,12 @@ class Attributes:
     _best: Incumbent
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> AnyProblem:
         """The problem of the episode; with ``layers`` a reset may change it."""
         return self._task.problem
 
     @property
-    def space(self) -> MapSpace:
+    def space(self) -> Space:
         """The map space whose vectors are evaluated."""
         return self.problem.space
 

@@ -11,17 +11,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.context import context
+from maestro_env.evaluation.hierarchy_problem import make_problems
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
-from maestro_env.evaluation.problem import Problem, figures_of, find_schema
-from maestro_env.evaluation.rewards import Observations, first_observation
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.problem import AnyProblem, Problem
+from maestro_env.evaluation.rewards import Observations
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -37,11 +38,11 @@ class Task(Recomputed):
         EnvError: the model does not compute a figure of the objective.
     """
 
-    problem: Problem
+    problem: AnyProblem
     objective: Objective
 
     def __post_init__(self) -> None:
-        given = figures_of(self.problem.model)
+        given = self.problem.figures
         missing = [name for name in self.objective.factors if name not in given]
         if missing:
             raise EnvError(
@@ -50,21 +51,21 @@ class Task(Recomputed):
             )
 
     @property
-    def space(self) -> MapSpace:
+    def space(self) -> Space:
         return self.problem.space
 
     @cached_property
     def reference(self) -> float:
         """The objective that earns 1: that of a typical random mapping, else the lower bound."""
         problem = self.problem
-        known = [FIGURE_BOUNDS[name] for name in self.objective.factors if name in FIGURE_BOUNDS]
-        bound = math.prod(of(problem.layer, problem.hardware) for of in known)
+        least = [problem.least[name] for name in self.objective.factors if name in problem.least]
+        bound = math.prod(least)
         return problem.typical(self.objective) or bound
 
     @cached_property
     def first(self) -> Observations:
         """What is seen of the cost before any mapping, float32[4]: lower bounds."""
-        return first_observation(self.problem.layer, self.problem.hardware)
+        return self.problem.first_observation
 
     @cached_property
     def context(self) -> NDArray[np.float32]:
@@ -74,7 +75,9 @@ class Task(Recomputed):
     @cached_property
     def optimum(self) -> tuple[float, float]:
         """Value and bound of the known optimum; NaN where nothing is known."""
-        return known_values(self.problem, self.objective)
+        if isinstance(self.problem, Problem):
+            return known_values(self.problem, self.objective)
+        return math.nan, math.nan
 
     @property
     def no_vector(self) -> Points:
@@ -88,7 +91,7 @@ class Task(Recomputed):
 
     def warn(self) -> None:
         """Warn where the model miscounts the layer."""
-        if warning := self.problem.stride_warning():
+        if isinstance(self.problem, Problem) and (warning := self.problem.stride_warning()):
             warnings.warn(warning, stacklevel=4)
 
 
@@ -112,7 +115,7 @@ def make_tasks(
     layer: str | Layer | None,
     layers: Sequence[str | Layer] | None,
     objective: str | Objective,
-    hardware: str | Hardware,
+    hardware: str | Hardware | Hierarchy,
     model: str,
     schema: str,
     tiles: str,
@@ -123,13 +126,12 @@ def make_tasks(
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
-    objective, hardware = find_objective(objective), find_hardware(hardware)
+    objective = find_objective(objective)
     found = [find_layer(each) for each in _given(layer, layers)]
-    schema = find_schema(schema, found, hardware, tiles, model)
-    spaces = [MapSpace(each, hardware, schema, tiles) for each in found]
-    for space in spaces:
-        _require_alike(spaces[0], space)
-    return [Task(Problem(space, model, guard), objective) for space in spaces]
+    problems = make_problems(found, hardware, model, schema, tiles, guard)
+    for problem in problems:
+        _require_alike(problems[0].space, problem.space)
+    return [Task(problem, objective) for problem in problems]
 
 
 def _given(
@@ -144,7 +146,7 @@ def _given(
     return layers
 
 
-def _require_alike(one: MapSpace, other: MapSpace) -> None:
+def _require_alike(one: Space, other: Space) -> None:
     names = [[parameter.name for parameter in space.parameters] for space in (one, other)]
     if names[0] != names[1]:
         alone = sorted(set(names[0]) ^ set(names[1]))[0]

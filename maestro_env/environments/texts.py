@@ -9,8 +9,10 @@ from typing import Any
 
 from gymnasium.envs.registration import EnvSpec
 
-from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology, written
 from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective
@@ -20,8 +22,8 @@ from maestro_env.workloads.layer import Layer
 _NAMED = {**OBJECTIVES, **OTHERS}
 
 
-def text_of(thing: Layer | Hardware | Objective) -> str:
-    """Return the text that ``find_layer``, ``find_hardware`` or ``find_objective`` reads back.
+def text_of(thing: Layer | Hardware | Hierarchy | Objective) -> str:
+    """Return the text that the function which finds such a thing reads back.
 
     Of an objective that has no name the text keeps the factors, and so the values, but
     neither name nor unit nor bound.
@@ -30,6 +32,11 @@ def text_of(thing: Layer | Hardware | Objective) -> str:
         return thing.name if layers_by_name().get(thing.name) == thing else _layer(thing)
     if isinstance(thing, Hardware):
         return thing.name if known_hardware().get(thing.name) == thing else _hardware(thing)
+    if isinstance(thing, Hierarchy):
+        named = BUILT.joinpath(f"{thing.name}.yaml").is_file()
+        return (
+            thing.name if named and find_hierarchy(thing.name) == thing else hierarchy_text(thing)
+        )
     return thing.name if _NAMED.get(thing.name) == thing else "*".join(thing.factors)
 
 
@@ -37,7 +44,7 @@ def in_texts(value: Any) -> Any:
     """Return a value, in which every layer, hardware, objective and enumerated name is a text."""
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, Layer | Hardware | Objective):
+    if isinstance(value, Layer | Hardware | Hierarchy | Objective):
         return text_of(value)
     if isinstance(value, Mapping):
         return {key: in_texts(each) for key, each in value.items()}

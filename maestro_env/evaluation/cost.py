@@ -76,7 +76,7 @@ class Cost:
     latency_cycles: float
     energy_nj: float
     power_mw: float
-    area_um2: float
+    area_um2: float | None = None
     csv_energy_nj: float | None = None
     maestro_power_mw: float | None = None
     maestro_area_um2: float | None = None

@@ -15,10 +15,10 @@ from maestro_env.base.errors import BudgetError, BudgetExceededError
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.rewards import Observations, observation
-from maestro_env.evaluation.status import Rows, violations
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.status import Rows
+from maestro_env.mapspace.space import Points, Space
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,16 @@ class Evaluator:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         objective: Objective,
         budget: int | None = None,
         threads: int = 1,
         on_batch: Callable[[Evaluator], None] | None = None,
         start: Points | None = None,
     ) -> None:
-        require_type("problem", problem, Problem, "of a MapSpace")
+        require_type("problem", problem, AnyProblem, "such as a Problem")
         require_type("objective", objective, Objective, "see find_objective")
+        problem.columns_of(objective)
         self.problem = problem
         self.objective = objective
         if budget is not None:
@@ -105,8 +106,8 @@ class Evaluator:
         self._identities = np.empty(budget or 0, dtype=np.uint64)
 
     @property
-    def space(self) -> MapSpace:
-        """The map space of the problem."""
+    def space(self) -> Space:
+        """The space of the problem."""
         return self.problem.space
 
     @property
@@ -154,7 +155,7 @@ class Evaluator:
     def constrain(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
         """The same, with the constraint violations, float64[N]."""
         batch, figures = self.evaluate_in_full(points)
-        return batch, violations(Rows(figures, batch.status), self.problem.hardware)
+        return batch, self.problem.violations(points, Rows(figures, batch.status))
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.

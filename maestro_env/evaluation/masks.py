@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maestro_env import _native
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, quoted
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.mapspace.space import Points
 
 Mask = NDArray[np.bool_]
@@ -37,13 +36,11 @@ class Masks:
         ArgumentTypeError: no problem.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        require_type("problem", problem, Problem, "of a MapSpace")
+    def __init__(self, problem: AnyProblem) -> None:
+        require_type("problem", problem, AnyProblem, "such as a Problem")
         self.problem = problem
-        self.complete = problem.model == "exact"
-        self._native = _native.Masks(
-            problem.model, problem.layer.native, problem.hardware.native, problem.space.native
-        )
+        self.complete = problem.masks_complete
+        self._native = problem.native_masks
 
     def allowed(self, prefix: ArrayLike) -> Mask:
         """Return the choices of the parameter that follows a prefix: bool[its choices].

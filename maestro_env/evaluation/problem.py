@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from collections.abc import Mapping as Figures
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MapSpaceError, UnknownNameError
+from maestro_env.base.errors import MapSpaceError, ModelError, UnknownNameError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.models import DEFAULT_MODEL, find_model
-from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
+from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.evaluation.optimisers import ObjectiveFunction
-from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status
+from maestro_env.evaluation.rewards import Observations, observation
+from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status, violations
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, Space
 from maestro_env.workloads.layer import Layer
 
 Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]
@@ -36,7 +42,148 @@ _FIGURE_SAMPLES = 100
 
 
 @dataclass(frozen=True)
-class Problem(Recomputed):
+class AnyProblem(Recomputed, ABC):
+    """A space of vectors with a cost model: all that mappers and evaluators need to know.
+
+    Args:
+        space: the vectors; it holds layer and hardware too.
+
+    Raises:
+        ArgumentTypeError: by the methods, an argument of a wrong type.
+        MapSpaceError: by the methods, an array of another shape or type, a vector out of range, or
+            an impossible number of threads.
+    """
+
+    space: Space
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """Name of the cost model."""
+
+    @property
+    @abstractmethod
+    def native_masks(self) -> _native.MasksOfVectors:
+        """What ``Masks`` asks in the C++ core."""
+
+    @property
+    @abstractmethod
+    def masks_complete(self) -> bool:
+        """Whether what masks allow is always valid in the end."""
+
+    @property
+    @abstractmethod
+    def figures(self) -> frozenset[str]:
+        """Names of the metrics that the model computes."""
+
+    @property
+    @abstractmethod
+    def least(self) -> Figures[str, float]:
+        """Lower bounds of figures that the hardware sets, by name."""
+
+    def columns_of(self, objective: Objective) -> tuple[int, ...]:
+        """Return the factors of an objective that this model can have, as indices of metrics."""
+        return objective.columns
+
+    @abstractmethod
+    def evaluate_mapping(self, mapping: Any) -> tuple[Cost | None, str]:
+        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
+
+    @abstractmethod
+    def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
+        """Return how much evaluated int32[N, D] vectors lack to be valid, float64[N].
+
+        A violation is 0 if and only if the mapping is valid, otherwise positive and finite; it
+        grows with what is missing of capacities.
+        """
+
+    @abstractmethod
+    def why_nothing_fits(self) -> str:
+        """Say that no mapping fits the memories, and what to change; empty if some mapping fits."""
+
+    @property
+    def layer(self) -> Layer:
+        """What is mapped."""
+        return self.space.layer
+
+    @property
+    def hardware(self) -> Hardware | Hierarchy:
+        """What it is mapped to."""
+        return self.space.hardware
+
+    def evaluate(self, points: Points, threads: int = 1) -> Rows:
+        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
+        threads = require_threads(threads)
+        try:
+            return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def score(
+        self, points: Points, objective: Objective, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Evaluate int32[N, D] vectors only for their objective.
+
+        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
+        Both are those of ``evaluate``, and take less time: no other figures are written, and a
+        mapping that exceeds a buffer may have none.
+        """
+        threads = require_threads(threads)
+        require_type("objective", objective, Objective, "see find_objective")
+        points, columns = np.asarray(points), self.columns_of(objective)
+        try:
+            return self._native.score(self.space.native, points, columns, threads)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
+        """Evaluate one vector of D integers, as a step of an environment shows it.
+
+        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
+        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
+        metrics, float64[M], NaN where there is no figure.
+        """
+        columns = self.columns_of(objective)
+        try:
+            return self._native.observe(self.space.native, vector, columns)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def time(self, points: Points) -> NDArray[np.float64]:
+        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
+        try:
+            return np.array(self._native.time_points(self.space.native, np.asarray(points)))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def typical(self, objective: Objective) -> float | None:
+        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
+
+        None if none of them is valid.
+        """
+        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
+        values, status = self.score(points, objective)
+        valid = values[status == OK]
+        return float(np.median(valid)) if len(valid) else None
+
+    @cached_property
+    def first_observation(self) -> Observations:
+        """What is observed before the first step, float32[4]: the lower bound of each figure.
+
+        All zeros would leave a policy network with its biases alone.
+        """
+        row = np.array([[self.least.get(name, math.nan) for name in _native.METRICS]])
+        first: Observations = observation(row)[0]
+        return first
+
+    @property
+    @abstractmethod
+    def _native(self) -> _native.BatchEvaluator | _native.HierarchyEvaluator:
+        """What evaluates points in the C++ core."""
+
+
+@dataclass(frozen=True)
+class Problem(AnyProblem):
     """A map space with a cost model: what mappers search and environments evaluate.
 
     Args:
@@ -70,51 +217,9 @@ class Problem(Recomputed):
             )
 
     @property
-    def layer(self) -> Layer:
-        """What is mapped."""
-        return self.space.layer
-
-    @property
     def hardware(self) -> Hardware:
         """What it is mapped to."""
         return self.space.hardware
-
-    def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
-        threads = require_threads(threads)
-        try:
-            return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
-    def score(
-        self, points: Points, objective: Objective, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Evaluate int32[N, D] vectors only for their objective.
-
-        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
-        Both are those of ``evaluate``, and take less time: no other figures are written, and a
-        mapping that exceeds a buffer may have none.
-        """
-        threads = require_threads(threads)
-        require_type("objective", objective, Objective, "see find_objective")
-        points, columns = np.asarray(points), objective.columns
-        try:
-            return self._native.score(self.space.native, points, columns, threads)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
-    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
-        """Evaluate one vector of D integers, as a step of an environment shows it.
-
-        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
-        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
-        metrics, float64[M], NaN where there is no figure.
-        """
-        try:
-            return self._native.observe(self.space.native, vector, objective.columns)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
 
     def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
@@ -138,13 +243,6 @@ class Problem(Recomputed):
             UnknownNameError: no such objective.
         """
         return ObjectiveFunction(self, find_objective(objective))
-
-    def time(self, points: Points) -> NDArray[np.float64]:
-        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
-        try:
-            return np.array(self._native.time_points(self.space.native, np.asarray(points)))
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
 
     def explain(self, mapping: Mapping) -> str:
         """Explain in one line why a mapping is invalid, or state that it is valid.
@@ -200,16 +298,6 @@ class Problem(Recomputed):
         needs = {"l1_bytes": cost.l1_bytes, "l2_bytes": cost.l2_bytes}
         return {at: need for at, need in needs.items() if need > getattr(self.hardware, at)}
 
-    def typical(self, objective: Objective) -> float | None:
-        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
-
-        None if none of them is valid.
-        """
-        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
-        values, status = self.score(points, objective)
-        valid = values[status == OK]
-        return float(np.median(valid)) if len(valid) else None
-
     def stride_warning(self) -> str | None:
         """Warn, with the measured valid fraction, where the model miscounts the layer."""
         if not (find_model(self.model).miscounts_strides and self.layer.is_strided):
@@ -220,6 +308,33 @@ class Problem(Recomputed):
             f"{self.model} miscounts most mappings of strided layers: {np.mean(status == OK):.1%} "
             f"of {_STRIDE_SAMPLES} random mappings of {self.layer} are valid"
         )
+
+    @property
+    def figures(self) -> frozenset[str]:
+        """Names of the metrics that the model computes."""
+        return _figures_of(self.model)
+
+    @property
+    def least(self) -> Figures[str, float]:
+        """Lower bounds of figures that the hardware sets, by name."""
+        return {name: of(self.layer, self.hardware) for name, of in FIGURE_BOUNDS.items()}
+
+    def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
+        """Return how much evaluated int32[N, D] vectors lack to be valid, float64[N].
+
+        In the space, a cluster never needs more PEs than there are.
+        """
+        return violations(rows, self.hardware)
+
+    @property
+    def masks_complete(self) -> bool:
+        """Whether what masks allow is always valid in the end."""
+        return self.model == DEFAULT_MODEL
+
+    @property
+    def native_masks(self) -> _native.Masks:
+        """What ``Masks`` asks in the C++ core."""
+        return _native.Masks(self.model, self.layer.native, self.hardware.native, self.space.native)
 
     @cached_property
     def _native(self) -> _native.BatchEvaluator:
@@ -254,10 +369,31 @@ def find_schema(
 
 
 @cache
-def figures_of(model: str) -> frozenset[str]:
-    """Return the names of the metrics that a model computes."""
+def _figures_of(model: str) -> frozenset[str]:
     layer = Layer("CONV", {"K": 4, "C": 4, "Y": 6, "X": 6, "R": 3, "S": 3})
-    problem = Problem(MapSpace(layer, Hardware(16)), model)
+    return computed_figures(Problem(MapSpace(layer, Hardware(16)), model))
+
+
+def computed_figures(problem: AnyProblem) -> frozenset[str]:
+    """Return the names of the metrics that some of 100 random mappings have."""
     rows = problem.evaluate(problem.space.sample(_FIGURE_SAMPLES, np.random.default_rng(0)))
     computed = ~np.isnan(rows.metrics).all(axis=0)
     return frozenset(np.array(_native.METRICS)[computed].tolist())
+
+
+def require_two_levels(problem: AnyProblem, what: str) -> Problem:
+    """Return a problem of mappings of two levels.
+
+    Args:
+        problem: of any space.
+        what: cannot do with others.
+
+    Raises:
+        ModelError: another one.
+    """
+    if not isinstance(problem, Problem):
+        raise ModelError(
+            f"{what} needs mappings of two levels, which model {problem.model} does not have; "
+            f"allowed: model {', '.join(MODELS)}"
+        )
+    return problem

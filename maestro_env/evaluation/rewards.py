@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
@@ -10,9 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.evaluation.objectives import area_bound, energy_bound, latency_bound
-from maestro_env.workloads.layer import Layer
 
 Observations = NDArray[np.float32]
 AnyRatio = TypeVar("AnyRatio", float, NDArray[np.float64])
@@ -38,21 +34,6 @@ REWARDS: Mapping[str, Reward] = {"inverse": _inverse, "log": _logarithmic}
 
 MOST_REWARDED = 1e30
 """The largest ratio of reference and objective that is rewarded, so that rewards are finite."""
-
-
-def first_observation(layer: Layer, hardware: Hardware) -> Observations:
-    """Return the observation before the first step, float32[4]: the lower bound of each figure.
-
-    All zeros would leave a policy network with its biases alone.
-    """
-    least = {
-        "latency_cycles": latency_bound(layer, hardware),
-        "energy_nj": energy_bound(layer, hardware),
-        "area_um2": area_bound(layer, hardware),
-    }
-    row = np.array([[least.get(name, math.nan) for name in _native.METRICS]])
-    first: Observations = observation(row)[0]
-    return first
 
 
 def observation(metrics: NDArray[np.float64]) -> Observations:

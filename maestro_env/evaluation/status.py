@@ -41,6 +41,8 @@ _MEANINGS = {
     "above_peak": "the model claims more than the peak throughput",
     "below_pe_load": "the model claims fewer cycles than the busiest PE needs",
     "below_compulsory": "the model counts fewer accesses than every mapping needs",
+    "fanout_exceeded": "more units than the fan-out has; make the tiles there larger",
+    "pool_overflow": "the tiles do not fit a memory; make those above it smaller",
 }
 
 

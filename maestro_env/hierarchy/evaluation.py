@@ -156,13 +156,15 @@ class HierarchyEvaluator(Recomputed):
 
     @cached_property
     def _core(self) -> _native.Hierarchy:
+        return _native.Hierarchy(*self.native())
+
+    def native(self) -> tuple[Any, ...]:
+        """Return layer, accelerator and conventions as the C++ core reads them."""
         elements, mac = self.hierarchy.native()
         shape, options = self.shape, self.conventions.native()
         if options.pop("latch"):
             mac["latch"] = [True] * len(TENSORS)
-        return _native.Hierarchy(
-            shape.native(), shape.stride, shape.dilation, elements, mac, options
-        )
+        return shape.native(), shape.stride, shape.dilation, elements, mac, options
 
     @cached_property
     def prices(self) -> list[tuple[int, int, int, list[Any]]]:
@@ -184,7 +186,7 @@ class HierarchyEvaluator(Recomputed):
         Raises:
             MappingError: not a list of loops for each element, or an unknown dimension.
         """
-        status, results = self._core.evaluate(self._loops(mapping))
+        status, results = self._core.evaluate(self.loops(mapping))
         if results is None:
             return None, status
         figures, traffic, bits = results
@@ -221,7 +223,7 @@ class HierarchyEvaluator(Recomputed):
 
         L is the number of loops of the longest; shorter ones end with an element of -1.
         """
-        rows = [self._loops(mapping) for mapping in mappings]
+        rows = [self.loops(mapping) for mapping in mappings]
         width = max((len(row) for row in rows), default=0)
         return np.array(
             [[*row, *[(-1, 0, 0)] * (width - len(row))] for row in rows], dtype=np.int32
@@ -250,7 +252,12 @@ class HierarchyEvaluator(Recomputed):
         """
         return self._core.evaluate_batch(mappings)
 
-    def _loops(self, mapping: NestMapping) -> list[tuple[int, int, int]]:
+    def loops(self, mapping: NestMapping) -> list[tuple[int, int, int]]:
+        """Return element, dimension (of ``DIMS``) and tile of each loop of a mapping.
+
+        Raises:
+            MappingError: not a list of loops for each element, or an unknown dimension.
+        """
         names = self.hierarchy.names
         listed = isinstance(mapping, Sequence) and all(isinstance(x, Sequence) for x in mapping)
         if not listed or len(mapping) != len(names):

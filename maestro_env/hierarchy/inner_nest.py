@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import HardwareError
 from maestro_env.hierarchy.shape import DIMS
 
 LOOPS = ("K", "P", "C")
 """Dimensions of a matrix product: those that inputs, filters and outputs lack, in this order."""
 
+_P = LOOPS.index("P")
 # By number of LOOPS: which a fan-out cuts first, and the feeder's loops, from outside.
 _PREFERRED = (2, 0, 1)
 _FEEDER = (0, 2, 1)
@@ -24,6 +25,8 @@ class InnerNest:
 
     Attributes:
         feeder: the last memory before the first fan-out, which cuts tiles into blocks.
+        sweeper: the memory with the loop over P, during which the filters stay: the last one, if
+            memories below the feeder keep filters alone and no fan-out cuts P; else the feeder.
 
     Args:
         hierarchy: the accelerator.
@@ -47,6 +50,7 @@ class InnerNest:
         self._cuts: dict[int, int] = {}
         for fanout in fanouts:
             self._cuts[fanout] = self._cut_by(elements[fanout]["together"])
+        self.sweeper = self._find_sweeper(hierarchy)
         # Below the last element, a unit has as many channels as it can work on in a cycle.
         block = [1, 1, min(mac["simd"], int(extents[2]))]
         self._blocks = [block]
@@ -63,6 +67,17 @@ class InnerNest:
         taken = list(self._cuts.values())
         return min(shared, key=taken.count)
 
+    def _find_sweeper(self, hierarchy: Hierarchy) -> int:
+        keeps = {
+            e: each.keeps
+            for e, each in enumerate(hierarchy.elements)
+            if isinstance(each, MemoryElement) and e > self.feeder
+        }
+        only_filters = all(kept == ("filter",) for kept in keeps.values())
+        return (
+            max(keeps) if keeps and only_filters and _P not in self._cuts.values() else self.feeder
+        )
+
     def inside_feeder(self, dim: int) -> list[int]:
         """Return the dimensions of the feeder's loops inside one of them."""
         return list(_FEEDER[_FEEDER.index(dim) + 1 :])
@@ -72,7 +87,10 @@ class InnerNest:
         return np.array(self._blocks[element + 1])
 
     def box(self, element: int, tiles: Tiles) -> Tiles:
-        """Return the largest box that an element gets, int64[n, 3], of tiles, int64[n, 3]."""
+        """Return the largest box that an element gets, int64[n, 3], of tiles, int64[n, 3].
+
+        Below the feeder, P is that of blocks: memories in front of the sweeper keep no tensor of P.
+        """
         return tiles if element <= self.feeder else np.minimum(tiles, self.block(element))
 
     def rows(self, tiles: Tiles, orders: Tiles) -> NDArray[np.int32]:
@@ -86,7 +104,12 @@ class InnerNest:
         outer = np.zeros((len(tiles), len(LOOPS), 3), np.int32)
         outer[:, :, 1] = numbers[orders]
         outer[:, :, 2] = np.take_along_axis(tiles, orders, axis=1)
-        loops = [(self.feeder, dim, self.block(self.feeder)[dim]) for dim in _FEEDER]
+        loops = [
+            (self.sweeper if dim == _P else self.feeder, dim, self.block(self.feeder)[dim])
+            for dim in _FEEDER
+        ]
         loops += [(fanout, dim, self.block(fanout)[dim]) for fanout, dim in self._cuts.items()]
+        # By element; those of one keep their order.
+        loops.sort(key=lambda loop: loop[0])
         inner = np.array([(e, numbers[dim], tile) for e, dim, tile in loops], np.int32)
         return np.concatenate([outer, np.tile(inner, (len(tiles), 1, 1))], axis=1)

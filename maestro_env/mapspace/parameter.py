@@ -15,7 +15,7 @@ class Parameter:
     Args:
         name: such as ``l2_order``, ``l1_parallel``, ``l2_tile_K`` or ``cluster_size``.
         kind: ``order`` (Lehmer rank of a loop order), ``parallel`` (a dimension), ``tile`` or
-            ``cluster`` (a size).
+            ``cluster`` (a size; that of a cluster is a number of units).
         values: what each choice stands for; the rank itself for an order.
     """
 

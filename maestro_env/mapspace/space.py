@@ -1,21 +1,24 @@
-"""The map space: which integer vectors there are and which mapping each one is.
+"""Spaces of integer vectors, and the one of two levels: which mapping each vector is.
 
-This is the only place where parameters have names and ranges; the C++ core decodes batches of
-vectors by the tables built here.
+Parameters have names and ranges where a space is defined; the C++ core decodes batches of vectors
+by the tables built there.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
@@ -77,7 +80,121 @@ those of a ``CONV``; operators with other dimensions have others.
 
 
 @dataclass(frozen=True)
-class MapSpace(Recomputed):
+class Space(Recomputed, ABC):
+    """What mappers know of a space of mappings: its vectors, of one choice a parameter.
+
+    Every vector in range is one well-formed mapping, which a cost model may still reject. Methods
+    refuse what is not a vector or mapping of the space with a ``MapSpaceError``.
+
+    Args:
+        layer: to be mapped.
+        hardware: to map it to.
+    """
+
+    layer: Layer
+    hardware: Hardware | Hierarchy
+
+    @property
+    @abstractmethod
+    def native(self) -> Any:
+        """The space as the C++ core decodes it."""
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        """Extent of each dimension that the space orders and tiles."""
+        extents = self.layer.loop_extents
+        if self.layer.is_convolution and extents.get("N") == 1:
+            del extents["N"]
+        return extents
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The entries of a vector, in order."""
+        return tuple(self._make_parameters())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of choices of every parameter, shape [D]."""
+        return np.array([parameter.choices for parameter in self.parameters], dtype=np.int64)
+
+    def size(self) -> int:
+        """Exact number of vectors."""
+        return math.prod(parameter.choices for parameter in self.parameters)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Points:
+        """Draw ``n`` vectors uniformly, shape int32[n, D]."""
+        n = require_integer("n", n, MapSpaceError, least=0)
+        require_type("rng", rng, np.random.Generator, "such as numpy.random.default_rng(0)")
+        return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
+
+    @abstractmethod
+    def clipped(self, points: Points) -> Points:
+        """Return int32[N, D] vectors, the same for the same mappings but for orders."""
+
+    def identities(self, points: Points) -> NDArray[np.uint64]:
+        """Return a number for each of int32[N, D] vectors, equal if the mappings are equal.
+
+        Two mappings share a 64-bit number by accident once in 10^19 pairs.
+        """
+        identities: NDArray[np.uint64] = self.clipped(points).astype(np.uint64) @ self._weights
+        return identities
+
+    @abstractmethod
+    def decode(self, point: ArrayLike) -> Any:
+        """Return the mapping of a vector of shape [D]."""
+
+    @abstractmethod
+    def encode(self, mapping: Any) -> Points:
+        """Return the vector of a mapping: ``decode(encode(m)) == m``."""
+
+    def as_points(self, values: ArrayLike, n: int) -> Points:
+        """Return ``n`` vectors as int32[n, D]; their range is left to the core to check."""
+        try:
+            points: Points = self.native.to_points(values, n)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+        return points
+
+    def from_values(self, values: Mapping[str, int | str]) -> Points:
+        """Return the vector, shape [D], of the value of every parameter by name.
+
+        The value of a tile or cluster is its size, of a parallel loop its dimension, of an order
+        its rank.
+
+        Raises:
+            ArgumentTypeError: no mapping of names to values.
+            MapSpaceError: a parameter without a value, or a value it does not have.
+            UnknownNameError: no such parameter.
+        """
+        require_type("values", values, Mapping, "of every parameter by name")
+        for name in values:
+            look_up("parameter", name, self.columns)
+        if missing := [name for name in self.columns if name not in values]:
+            raise MapSpaceError(f"no value of {', '.join(missing)}; give one of every parameter")
+        choices = [parameter.choice(values[parameter.name]) for parameter in self.parameters]
+        return np.array(choices, dtype=np.int32)
+
+    def parameter(self, name: str) -> Parameter:
+        """Return a parameter by name, or raise an ``UnknownNameError``."""
+        return self.parameters[look_up("parameter", name, self.columns)]
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The parameters' columns by name."""
+        return {parameter.name: column for column, parameter in enumerate(self.parameters)}
+
+    @cached_property
+    def _weights(self) -> NDArray[np.uint64]:
+        """Random odd factors whose weighted sum, modulo 2^64, tells vectors apart."""
+        rng = np.random.default_rng(0)
+        return rng.integers(0, 2**63, size=len(self.parameters), dtype=np.uint64) * 2 + 1
+
+    @abstractmethod
+    def _make_parameters(self) -> Iterator[Parameter]: ...
+
+
+@dataclass(frozen=True)
+class MapSpace(Space):
     """All two-level mappings of a layer on an accelerator under a schema.
 
     A vector decodes to: the loops of L2 in one order, one of them parallel over clusters; the loops
@@ -100,7 +217,6 @@ class MapSpace(Recomputed):
         MapSpaceError: parallel loops that the layer does not have.
     """
 
-    layer: Layer
     hardware: Hardware
     schema: str = "legal13"
     tiles: str = "integers"
@@ -117,14 +233,6 @@ class MapSpace(Recomputed):
             raise UnknownNameError("tiles", self.tiles, TILES)
 
     @cached_property
-    def extents(self) -> dict[str, int]:
-        """Extent of each dimension that the space orders and tiles."""
-        extents = self.layer.loop_extents
-        if self.layer.is_convolution and extents.get("N") == 1:
-            del extents["N"]
-        return extents
-
-    @cached_property
     def parallel_dims(self) -> tuple[str, ...]:
         """Dimensions that a level may compute in parallel."""
         windows = _WINDOWS if self.layer.is_convolution else ()
@@ -137,40 +245,12 @@ class MapSpace(Recomputed):
         kept = self._kept
         return (kept[LEVELS.index(level)],) if kept else self.parallel_dims
 
-    @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The entries of a vector, in order."""
-        return tuple(self._make_parameters())
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of choices of every parameter, shape [D]."""
-        return np.array([parameter.choices for parameter in self.parameters], dtype=np.int64)
-
-    def size(self) -> int:
-        """Exact number of vectors."""
-        return math.prod(parameter.choices for parameter in self.parameters)
-
-    def sample(self, n: int, rng: np.random.Generator) -> Points:
-        """Draw ``n`` vectors uniformly, shape int32[n, D]."""
-        n = require_integer("n", n, MapSpaceError, least=0)
-        require_type("rng", rng, np.random.Generator, "such as numpy.random.default_rng(0)")
-        return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
-
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors of the same mappings whose L1 tiles fit their L2 tiles."""
         clipped = points.copy()
         for inner, outer in self.clipped_columns:
             np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
         return clipped
-
-    def identities(self, points: Points) -> NDArray[np.uint64]:
-        """Return a number for each of int32[N, D] vectors, equal if the mappings are equal.
-
-        Two mappings share a 64-bit number by accident once in 10^19 pairs.
-        """
-        identities: NDArray[np.uint64] = self.clipped(points).astype(np.uint64) @ self._weights
-        return identities
 
     def decode(self, point: ArrayLike) -> nouns.Mapping:
         """Return the mapping of a vector of shape [D]."""
@@ -179,13 +259,6 @@ class MapSpace(Recomputed):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
         return nouns.Mapping.from_directives(directives)
-
-    def as_points(self, values: ArrayLike, n: int) -> Points:
-        """Return ``n`` vectors as int32[n, D]; their range is left to the core to check."""
-        try:
-            return self.native.to_points(values, n)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``."""
@@ -199,25 +272,6 @@ class MapSpace(Recomputed):
         if self.decode(point) != mapping:
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
-
-    def from_values(self, values: Mapping[str, int | str]) -> Points:
-        """Return the vector, shape [D], of the value of every parameter by name.
-
-        The value of a tile or cluster is its size, of a parallel loop its dimension, of an order
-        its rank.
-
-        Raises:
-            ArgumentTypeError: no mapping of names to values.
-            MapSpaceError: a parameter without a value, or a value it does not have.
-            UnknownNameError: no such parameter.
-        """
-        require_type("values", values, Mapping, "of every parameter by name")
-        for name in values:
-            look_up("parameter", name, self.columns)
-        if missing := [name for name in self.columns if name not in values]:
-            raise MapSpaceError(f"no value of {', '.join(missing)}; give one of every parameter")
-        choices = [parameter.choice(values[parameter.name]) for parameter in self.parameters]
-        return np.array(choices, dtype=np.int32)
 
     @cached_property
     def clipped_columns(self) -> list[tuple[int, int]]:
@@ -242,10 +296,6 @@ class MapSpace(Recomputed):
         """The parameter of the cluster size, or the size if that is fixed."""
         fixed = self._schema.cluster(self.hardware.num_pes)
         return self.parameter("cluster_size") if fixed is None else fixed
-
-    def parameter(self, name: str) -> Parameter:
-        """Return a parameter by name, or raise an ``UnknownNameError``."""
-        return self.parameters[look_up("parameter", name, self.columns)]
 
     @property
     def cuts_windows(self) -> bool:
@@ -280,17 +330,6 @@ class MapSpace(Recomputed):
         parameters = [(parameter.name, parameter.choices) for parameter in self.parameters]
         return _native.MapSpace(self.layer.native, parameters, names, levels, choice(self.cluster))
 
-    @cached_property
-    def columns(self) -> dict[str, int]:
-        """The parameters' columns by name."""
-        return {parameter.name: column for column, parameter in enumerate(self.parameters)}
-
-    @cached_property
-    def _weights(self) -> NDArray[np.uint64]:
-        """Random odd factors whose weighted sum, modulo 2^64, tells vectors apart."""
-        rng = np.random.default_rng(0)
-        return rng.integers(0, 2**63, size=len(self.parameters), dtype=np.uint64) * 2 + 1
-
     @property
     def _schema(self) -> Schema:
         return SCHEMAS[self.schema.partition(":")[0]]
@@ -317,15 +356,10 @@ class MapSpace(Recomputed):
             yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims_of(level))
             for dim, extent in self.extents.items():
                 if self._schema.tile(level, dim, extent) is None:
-                    yield Parameter(tile_name(level, dim), "tile", self._sizes_up_to(extent))
+                    yield Parameter(tile_name(level, dim), "tile", sizes_up_to(extent, self.tiles))
         if self._schema.cluster(self.hardware.num_pes) is None:
-            yield Parameter("cluster_size", "cluster", self._sizes_up_to(self.hardware.num_pes))
-
-    def _sizes_up_to(self, extent: int) -> range | tuple[int, ...]:
-        if self.tiles == "integers":
-            return range(1, extent + 1)
-        small = [size for size in range(1, math.isqrt(extent) + 1) if extent % size == 0]
-        return tuple(sorted({*small, *(extent // size for size in small)}))
+            sizes = sizes_up_to(self.hardware.num_pes, self.tiles)
+            yield Parameter("cluster_size", "cluster", sizes)
 
     def _level_values(self, name: str, level: nouns.Level) -> dict[str, int | str]:
         dims = [loop.dim for loop in level.loops]
@@ -343,6 +377,14 @@ class MapSpace(Recomputed):
         }
 
 
+def sizes_up_to(most: int, tiles: str) -> range | tuple[int, ...]:
+    """Return the sizes up to a number, or the divisors of it, in ascending order (``TILES``)."""
+    if tiles == "integers":
+        return range(1, most + 1)
+    small = [size for size in range(1, math.isqrt(most) + 1) if most % size == 0]
+    return tuple(sorted({*small, *(most // size for size in small)}))
+
+
 def tile_name(level: str, dim: str) -> str:
     """Return the name of the tile of a dimension in ``l2`` or ``l1``."""
     return f"{level}_tile_{dim.rstrip(chr(39))}"
@@ -354,15 +396,3 @@ def lehmer_rank(order: list[int]) -> int:
     for index, item in enumerate(order):
         rank = rank * (len(order) - index) + sum(later < item for later in order[index:])
     return rank
-
-
-def equation_1(n: int, d: int, k: int, levels: int) -> int:
-    """Size of a map space by equation 1 of arXiv:2507.16249: (n^d x d! x d!/(d-k)!)^levels.
-
-    Args:
-        n: tile sizes per dimension.
-        d: dimensions.
-        k: levels of parallelism.
-        levels: memory levels.
-    """
-    return int((n**d * math.factorial(d) * math.perm(d, k)) ** levels)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import BudgetError, MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.file import (
     SHIPPED,
@@ -24,6 +23,7 @@ from maestro_env.prior.file import (
     StoredArrays,
     read_prior,
 )
+from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.prior.shapes import Widths, shapes
 from maestro_env.prior.variety import varied
 

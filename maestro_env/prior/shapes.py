@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluation.context import CONTEXT
-from maestro_env.evaluation.proposer import DECISIONS, FEATURES, STATE
+from maestro_env.prior.proposer import DECISIONS, FEATURES, STATE
 
 Arrays = dict[str, NDArray[np.float32]]
 

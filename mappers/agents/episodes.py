@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.agents.heads import Heads
 from mappers.agents.paid import Paid
 from mappers.parts.arrays import Floats, Integers
@@ -62,7 +62,7 @@ class Choosing(Episodes):
     """
 
     def __init__(
-        self, space: MapSpace, shape: tuple[int, int], agents: int, draw: str, worst: float
+        self, space: Space, shape: tuple[int, int], agents: int, draw: str, worst: float
     ) -> None:
         self._heads, self._worst = Heads(space, draw), worst
         self._seen = [np.ones((math.prod(shape), 1), dtype=np.float32)] * agents
@@ -98,7 +98,7 @@ class Improving(Episodes):
 
     def __init__(
         self,
-        space: MapSpace,
+        space: Space,
         shape: tuple[int, int],
         agents: Integers,
         length: int,

@@ -9,9 +9,9 @@ import numpy as np
 from clustering import AgentGroups
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.space import Space
 from mappers.agents.config import GroupConfig
 from mappers.agents.grouping import group_parameters, read_groups, require_agents
 from mappers.base import Mapper
@@ -27,7 +27,7 @@ class GroupedMapper(Mapper[Grouped]):
     file cost nothing. If ``agents`` is changed, a file of groups must have that many.
     """
 
-    def require_fit(self, problem: Problem, objective: Objective) -> None:
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
         if self.config.groups:
             self._read_groups(problem.space)
         else:
@@ -41,7 +41,7 @@ class GroupedMapper(Mapper[Grouped]):
             groups = group_parameters(self.config, evaluator, rng)
         return groups.indices(evaluator.space.columns)
 
-    def _read_groups(self, space: MapSpace) -> AgentGroups:
+    def _read_groups(self, space: Space) -> AgentGroups:
         agents = self.config.agents
         # The default number is not a request.
         wanted = None if agents == self.DEFAULT.agents else agents

@@ -12,7 +12,7 @@ from clustering.controls import random_groups, reversed_groups
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.agents.config import GroupConfig
 from mappers.parts.arrays import Floats
 
@@ -58,7 +58,7 @@ def group_parameters(
     return learnt.groups
 
 
-def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentGroups:
+def read_groups(path: str, space: Space, agents: int | None = None) -> AgentGroups:
     """Read groups of a space's parameters; their order in the file has no effect.
 
     Args:
@@ -86,7 +86,7 @@ def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentG
     return AgentGroups.from_indices(names, groups.indices(names))
 
 
-def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
+def require_agents(agents: int, space: Space, least: int = 1) -> None:
     """Refuse a number of agents that does not fit a space.
 
     Raises:
@@ -101,7 +101,7 @@ def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
         )
 
 
-def samples_of(space: MapSpace, points: Points, values: Floats) -> Samples:
+def samples_of(space: Space, points: Points, values: Floats) -> Samples:
     """Return evaluated points as samples with the reward least value / value, so the best has 1.
 
     Args:

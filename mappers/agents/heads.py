@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.parts.arrays import Booleans, Floats, Integers
 from mappers.parts.choices import orders_of, sizes_at
 
@@ -47,7 +47,7 @@ class Heads:
         bias: the logits before learning, float64[L].
     """
 
-    def __init__(self, space: MapSpace, start: str = "log") -> None:
+    def __init__(self, space: Space, start: str = "log") -> None:
         parameters = space.parameters
         self.space = space
         self.choices = tuple(_offered(parameter) for parameter in parameters)

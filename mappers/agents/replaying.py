@@ -11,7 +11,7 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.space import Space
 from mappers.agents.config import GroupConfig
 from mappers.agents.episodes import Choosing, Episodes, Improving, Seen
 from mappers.agents.grouped import GroupedMapper
@@ -113,7 +113,7 @@ class ReplayMapper(GroupedMapper[Replayed]):
                 due -= 1
 
 
-def _episodes(config: ReplayConfig, space: MapSpace, agents: Integers) -> Episodes:
+def _episodes(config: ReplayConfig, space: Space, agents: Integers) -> Episodes:
     shape = config.samples, config.candidates
     if config.episode == "choose":
         return Choosing(space, shape, int(agents.max()) + 1, config.draw, config.worst)

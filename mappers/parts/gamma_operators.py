@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from maestro_env.mapspace.unit_cube import count_up_to
 from mappers.parts.arrays import Floats, Integers
 from mappers.parts.choices import orders_of, ranks_of
@@ -39,7 +39,7 @@ def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
     return points
 
 
-def best_distinct(points: Points, values: Floats, space: MapSpace) -> tuple[Points, Floats]:
+def best_distinct(points: Points, values: Floats, space: Space) -> tuple[Points, Floats]:
     """Return the valid points without repeated mappings, and their values, best first."""
     ranked = np.argsort(values, kind="stable")[: np.count_nonzero(np.isfinite(values))]
     _, first = np.unique(space.identities(points[ranked]), return_index=True)

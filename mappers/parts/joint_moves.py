@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.environments.improving import Moves
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.parts.arrays import Floats, Integers
 
 
@@ -25,7 +25,7 @@ class JointMoves(Moves):
         widths: numbers that each agent sees.
     """
 
-    def __init__(self, space: MapSpace, copies: int, agents: Integers) -> None:
+    def __init__(self, space: Space, copies: int, agents: Integers) -> None:
         super().__init__([space], (copies,))
         names = [name for name, _ in self.names]
         self.counts = [names.count(parameter.name) for parameter in space.parameters]

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 import numpy as np
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.parts.arrays import Floats
 
 # The largest small step is this share of a size's choices.
@@ -34,7 +34,7 @@ def uniform_crossover(
 def mutate(
     points: Points,
     fresh: Points,
-    space: MapSpace,
+    space: Space,
     rate: float,
     step_rate: float,
     rng: np.random.Generator,
@@ -52,7 +52,7 @@ def mutate(
     return np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
 
 
-def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
+def step(points: Points, space: Space, rng: np.random.Generator) -> Points:
     """Move every parameter to a neighbouring choice, up or down by at most a sixteenth of all."""
     widest = np.maximum(1, space.sizes // _STEP_SHARE)
     by = rng.integers(1, widest + 1, size=points.shape) * rng.choice((-1, 1), size=points.shape)
@@ -60,7 +60,7 @@ def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
     return moved
 
 
-def unseen(points: Points, known: Set[int], space: MapSpace) -> Points:
+def unseen(points: Points, known: Set[int], space: Space) -> Points:
     """Drop repeated mappings and those whose identity is known; if none is left, keep all."""
     identities, first = np.unique(space.identities(points), return_index=True)
     new = [identity not in known for identity in identities.tolist()]

@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points, Space
 from mappers.parts.arrays import Floats
 from mappers.parts.choices import orders_of, sizes_at
 
@@ -30,7 +30,7 @@ _NOISE = 1e-4
 _CONSTANT = 1e-6
 
 
-def features(space: MapSpace, points: Points) -> Features:
+def features(space: Space, points: Points) -> Features:
     """Describe int32[N, D] points by float32[N, F].
 
     A size has one column, its base-2 logarithm; an order one per dimension, its place in the order

@@ -61,22 +61,4 @@ bool MapSpace::leaves_whole(std::size_t d, std::int64_t extent) const {
                      [&](const Level& level) { return level.tiles[d].least() >= extent; });
 }
 
-std::int64_t Points::first_out_of_range() const {
-  const std::int32_t* entry = first;
-  for (std::int64_t i = 0; i < count; ++i) {
-    bool inside = true;
-    for (const MapSpace::Parameter& parameter : space.parameters) {
-      inside &= *entry >= 0 && *entry < parameter.choices;
-      ++entry;
-    }
-    if (inside) continue;
-    std::int64_t column = 0;
-    for (entry = (*this)[i]; *entry >= 0 && *entry < space.parameters[column].choices; ++entry) {
-      ++column;
-    }
-    return i * width() + column;
-  }
-  return -1;
-}
-
 }  // namespace gym

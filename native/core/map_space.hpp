@@ -4,33 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "mapping.hpp"
+#include "vectors.hpp"
 
 namespace gym {
 
-// A number a vector may choose: values[point[column]], the constant values[0] where column is -1.
-// No values stand for 1, 2, 3, ...
-struct Choice {
-  int column = -1;
-  std::vector<std::int32_t> values;
-
-  std::int32_t pick(const std::int32_t* point) const {
-    if (column < 0) return values[0];
-    return values.empty() ? point[column] + 1 : values[point[column]];
-  }
-  std::int32_t least() const {
-    return values.empty() ? 1 : *std::min_element(values.begin(), values.end());
-  }
-};
-
-struct MapSpace {
-  struct Parameter {
-    std::string name;
-    std::int32_t choices;
-  };
+struct MapSpace : VectorSpace {
   // One level: rank of the loop order, index of the parallel dimension, a tile per dimension.
   struct Level {
     int order_column;
@@ -41,7 +22,6 @@ struct MapSpace {
 
   using Order = std::array<std::uint8_t, kMaxLoops>;
 
-  std::vector<Parameter> parameters;
   std::vector<Dim> dims;  // as directives name them
   std::array<Level, 2> levels;
   Choice cluster;
@@ -66,18 +46,7 @@ struct MapSpace {
   bool leaves_whole(std::size_t d, std::int64_t extent) const;
 };
 
-// Some points of a map space, one after the other.
-struct Points {
-  const MapSpace& space;
-  const std::int32_t* first;
-  std::int64_t count;
-
-  std::int64_t width() const { return std::ssize(space.parameters); }
-  const std::int32_t* operator[](std::int64_t i) const { return first + i * width(); }
-  Points part(std::int64_t start, std::int64_t size) const { return {space, (*this)[start], size}; }
-  // Index of the first entry outside its range, or -1.
-  std::int64_t first_out_of_range() const;
-};
+using Points = PointsOf<MapSpace>;
 
 // All permutations of 0..n-1 in lexicographic order, that of their Lehmer codes; n <= kMaxLoops.
 const std::vector<MapSpace::Order>& permutations(std::size_t n);

@@ -9,6 +9,7 @@ namespace gym {
 
 // First ill-formed input in the order it is looked for; then capacities, whose rows keep valid
 // results; then how the MAESTRO binary dies; then the guard, whose rows no machine could achieve.
+// The last two are of accelerators with any memories: stored data keep the codes of the others.
 // clang-format off
 #define GYM_STATUSES(X) \
   X(ok) \
@@ -17,7 +18,8 @@ namespace gym {
   X(l1_overflow) X(l2_overflow) \
   X(reference_exit) X(reference_sigfpe) X(reference_abort) X(reference_segv) \
   X(reference_undefined) \
-  X(mac_mismatch) X(above_peak) X(below_pe_load) X(below_compulsory)
+  X(mac_mismatch) X(above_peak) X(below_pe_load) X(below_compulsory) \
+  X(fanout_exceeded) X(pool_overflow)
 // clang-format on
 
 enum class Status : std::uint8_t {

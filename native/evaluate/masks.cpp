@@ -16,27 +16,28 @@ std::int32_t one_of(std::int64_t count, double uniform) {
 }  // namespace
 
 Masks::Masks(std::unique_ptr<Model> model, MapSpace space)
-    : model_(std::move(model)),
-      space_(std::move(space)),
-      needs_(space_.parameters.size(), Needs::nothing) {
-  const auto set = [this](const Choice& choice, Needs needs) {
-    if (choice.column >= 0) needs_[static_cast<std::size_t>(choice.column)] = needs;
-  };
+    : MasksOfVectors(space.parameters), model_(std::move(model)), space_(std::move(space)) {
   for (const MapSpace::Level& level : space_.levels) {
     for (const Choice& tile : level.tiles) set(tile, Needs::rise);
   }
   set(space_.cluster, Needs::fall);
   set(space_.levels[0].parallel, Needs::any);
-  none_ = !fits(least().data());
+  begin();
 }
 
-std::vector<std::int32_t> Masks::least() const {
+void MasksOfVectors::set(const Choice& choice, Needs needs) {
+  if (choice.column < 0) return;
+  needs_[static_cast<std::size_t>(choice.column)] = needs;
+  if (needs == Needs::any) any_ = choice.column;
+}
+
+std::vector<std::int32_t> MasksOfVectors::least() const {
   std::vector<std::int32_t> point(needs_.size(), kOpen);
   complete(point.data());
   return point;
 }
 
-std::vector<bool> Masks::allowed(std::vector<std::int32_t> point, std::size_t column) {
+std::vector<bool> MasksOfVectors::allowed(std::vector<std::int32_t> point, std::size_t column) {
   point[column] = kOpen;
   complete(point.data());
   if (needs_[column] == Needs::any) return try_all(point.data(), column);
@@ -48,7 +49,7 @@ std::vector<bool> Masks::allowed(std::vector<std::int32_t> point, std::size_t co
   return mask;
 }
 
-void Masks::draw(const double* uniform, std::int32_t* point) {
+void MasksOfVectors::draw(const double* uniform, std::int32_t* point) {
   std::fill_n(point, needs_.size(), kOpen);
   complete(point);
   for (std::size_t column = 0; column < needs_.size(); ++column) {
@@ -66,21 +67,20 @@ void Masks::draw(const double* uniform, std::int32_t* point) {
   }
 }
 
-void Masks::complete(std::int32_t* point) const {
+void MasksOfVectors::complete(std::int32_t* point) const {
   for (std::size_t column = 0; column < needs_.size(); ++column) {
     const bool open = point[column] == kOpen && needs_[column] != Needs::any;
     if (open) point[column] = choice(column, 0);
   }
 }
 
-bool Masks::fits(std::int32_t* point) {
-  const int parallel = space_.levels[0].parallel.column;
-  if (parallel < 0 || point[parallel] != kOpen) return model_->may_fit(space_, point);
-  const std::vector<bool> mask = try_all(point, static_cast<std::size_t>(parallel));
+bool MasksOfVectors::fits(std::int32_t* point) {
+  if (any_ < 0 || point[any_] != kOpen) return may_fit(point);
+  const std::vector<bool> mask = try_all(point, static_cast<std::size_t>(any_));
   return std::find(mask.begin(), mask.end(), true) != mask.end();
 }
 
-std::int32_t Masks::count(std::int32_t* point, std::size_t column) {
+std::int32_t MasksOfVectors::count(std::int32_t* point, std::size_t column) {
   const std::int32_t before = point[column];
   const auto fits_at = [&](std::int32_t rank) {
     point[column] = choice(column, rank);
@@ -104,7 +104,7 @@ std::int32_t Masks::count(std::int32_t* point, std::size_t column) {
   return fitting;
 }
 
-std::vector<bool> Masks::try_all(std::int32_t* point, std::size_t column) {
+std::vector<bool> MasksOfVectors::try_all(std::int32_t* point, std::size_t column) {
   const std::int32_t before = point[column];
   std::vector<bool> mask(static_cast<std::size_t>(choices(column)));
   for (std::int32_t i = 0; i < choices(column); ++i) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "../core/model.hpp"
@@ -10,13 +11,13 @@
 namespace gym {
 
 // Points are partial here: an entry that is not chosen yet is open.
-class Masks {
+class MasksOfVectors {
  public:
   static constexpr std::int32_t kOpen = -1;
 
-  Masks(std::unique_ptr<Model> model, MapSpace space);
+  virtual ~MasksOfVectors() = default;
 
-  const MapSpace& space() const { return space_; }
+  const std::vector<VectorSpace::Parameter>& parameters() const { return parameters_; }
   // Whether no mapping fits.
   bool none() const { return none_; }
 
@@ -28,33 +29,59 @@ class Masks {
   // by a number in [0, 1) a parameter. Some mapping must fit.
   void draw(const double* uniform, std::int32_t* point);
 
-  // The choices that need least of the buffers, but for the outer parallel dimension, which is
-  // open.
+  // The choices that need least of the buffers, but for the one that may need anything,
+  // which is open.
   std::vector<std::int32_t> least() const;
   // Of points so completed: how many choices of a parameter fit, tiles from the least on, clusters
   // from the largest on, ...
   std::int32_t count(std::int32_t* point, std::size_t column);
-  // ... and whether each choice of the outer parallel dimension does.
+  // ... and whether each choice of a parameter does.
   std::vector<bool> try_all(std::int32_t* point, std::size_t column);
 
- private:
-  // How the choices of a parameter are ordered by what they need of the buffers.
+ protected:
+  // How the choices of a parameter are ordered by what they need of the buffers; at most one in
+  // any way.
   enum class Needs { nothing, rise, fall, any };
 
-  std::int32_t choices(std::size_t column) const { return space_.parameters[column].choices; }
+  explicit MasksOfVectors(std::vector<VectorSpace::Parameter> parameters)
+      : parameters_(std::move(parameters)), needs_(parameters_.size(), Needs::nothing) {}
+
+  // For constructors: what choices of a parameter need; then whether some mapping fits.
+  void set(const Choice& choice, Needs needs);
+  void begin() { none_ = !fits(least().data()); }
+
+ private:
+  // Whether the buffers may hold the mapping of a point without open entries.
+  virtual bool may_fit(const std::int32_t* point) = 0;
+
+  std::int32_t choices(std::size_t column) const { return parameters_[column].choices; }
   // The choices by rising needs.
   std::int32_t choice(std::size_t column, std::int32_t rank) const {
     return needs_[column] == Needs::fall ? choices(column) - 1 - rank : rank;
   }
-  // Chooses what needs least for all open entries but the outer parallel dimension.
+  // Chooses what needs least for all open entries but the one that may need anything.
   void complete(std::int32_t* point) const;
   // Of a point so completed.
   bool fits(std::int32_t* point);
 
+  std::vector<VectorSpace::Parameter> parameters_;
+  std::vector<Needs> needs_;  // by column
+  int any_ = -1;              // the column of these
+  bool none_ = false;
+};
+
+// Of mappings of two levels; the outer parallel dimension may need anything.
+class Masks : public MasksOfVectors {
+ public:
+  Masks(std::unique_ptr<Model> model, MapSpace space);
+
+  const MapSpace& space() const { return space_; }
+
+ private:
+  bool may_fit(const std::int32_t* point) override { return model_->may_fit(space_, point); }
+
   std::unique_ptr<Model> model_;
   MapSpace space_;
-  std::vector<Needs> needs_;  // by column
-  bool none_;
 };
 
 }  // namespace gym

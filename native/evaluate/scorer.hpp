@@ -19,6 +19,9 @@ struct ScorerSpec {
 
 class Scorer {
  public:
+  using Spec = ScorerSpec;
+  using Space = MapSpace;
+
   // The layer must have a loop nest and the model a known name.
   explicit Scorer(const ScorerSpec& spec);
 

@@ -150,15 +150,17 @@ double Costs::needs(const Nest& nest, const Traffic& traffic, int element, int t
   return bits;
 }
 
-bool Costs::fits(const Nest& nest, const Traffic& traffic) const {
+double Costs::missing(const Nest& nest, const Traffic& traffic) const {
+  double missing = 0;
   // The first memory has room for all.
   for (int e = 1; e < accelerator_.rest(); ++e) {
     for (int t = 0; t <= kTensors; ++t) {
       const double capacity = memory(e).capacity[t];
-      if (capacity < kUnlimited && needs(nest, traffic, e, t) > capacity) return false;
+      if (capacity == kUnlimited) continue;
+      missing += std::max(0.0, needs(nest, traffic, e, t) - capacity) / capacity;
     }
   }
-  return true;
+  return missing;
 }
 
 Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const {

@@ -50,7 +50,9 @@ class Costs {
   void count(const std::vector<Moved>& moved, std::vector<Flows>& flows) const;
   // Bits that tiles of a tensor, or of all (kTensors), take of the physical memory of an element.
   double needs(const Nest& nest, const Traffic& traffic, int element, int tensor) const;
-  bool fits(const Nest& nest, const Traffic& traffic) const;
+  bool fits(const Nest& nest, const Traffic& traffic) const { return missing(nest, traffic) == 0; }
+  // The sum of the shares of all capacities that the tiles exceed them by.
+  double missing(const Nest& nest, const Traffic& traffic) const;
   // By boundary.
   std::vector<Prices> prices() const;
   // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are

@@ -17,10 +17,12 @@ bool Model::overflows() const {
   return levels * shape_.macs_estimate() * nest_.units_estimate() >= 0x1p60;
 }
 
-Verdict Model::evaluate(Mapping mapping, Figures& figures) {
+Verdict Model::evaluate(Mapping mapping, Figures& figures, bool of_overflows) {
   const Verdict verdict = nest_.read(shape_, mapping);
   if (verdict != Verdict::ok) return verdict;
   if (overflows()) return Verdict::overflow;
+  const Verdict fitting = costs_.fits(nest_, traffic_) ? Verdict::ok : Verdict::pool_overflow;
+  if (!has_results(fitting, of_overflows)) return fitting;
   traffic_.count(nest_, costs_.timed() && options_.exposed, moved_);
   costs_.count(moved_, flows_);
   used_.clear();
@@ -36,7 +38,11 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures) {
   }
   figures =
       costs_.figures(flows_, used_, steps_, traffic_.compute_cycles(nest_), shape_.macs_estimate());
-  return costs_.fits(nest_, traffic_) ? Verdict::ok : Verdict::pool_overflow;
+  return fitting;
+}
+
+bool Model::fits(Mapping mapping) {
+  return nest_.read(shape_, mapping) == Verdict::ok && costs_.fits(nest_, traffic_);
 }
 
 }  // namespace gym::hierarchy

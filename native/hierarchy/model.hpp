@@ -7,6 +7,11 @@
 
 namespace gym::hierarchy {
 
+// Whether there are figures; mappings that exceed a capacity have some if wanted.
+constexpr bool has_results(Verdict verdict, bool of_overflows = true) {
+  return verdict == Verdict::ok || (of_overflows && verdict == Verdict::pool_overflow);
+}
+
 class Model {
  public:
   Model(const Shape& shape, const Accelerator& accelerator, const Options& options);
@@ -14,8 +19,10 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // With `ok` and `pool_overflow` there are results, until the next call.
-  Verdict evaluate(Mapping mapping, Figures& figures);
+  // Where there are results, they last until the next call.
+  Verdict evaluate(Mapping mapping, Figures& figures, bool of_overflows = true);
+  // Whether the tiles of a mapping fit all memories.
+  bool fits(Mapping mapping);
 
   const std::vector<Boundary>& boundaries() const { return traffic_.boundaries(); }
   const std::vector<Moved>& moved() const { return moved_; }
@@ -24,6 +31,8 @@ class Model {
   double needs(int element, int tensor) const {
     return costs_.needs(nest_, traffic_, element, tensor);
   }
+  // The sum of the shares of all capacities that the tiles exceed them by.
+  double missing() const { return costs_.missing(nest_, traffic_); }
   std::vector<Prices> prices() const { return costs_.prices(); }
 
  private:

@@ -8,17 +8,22 @@ namespace gym::hierarchy {
 
 namespace {
 
-constexpr LoopSet kSliding = set_of(kLoopP, kLoopQ, kLoopR, kLoopS);
 constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
 
-// The dimensions that are axes of a tensor by themselves; the input's others are pairs.
-constexpr std::array<LoopSet, kTensors> kSingles = {kInputSingles, kFilterLoops, kOutputLoops};
-
-bool slides(TensorId tensor, int dim) {
-  return tensor == kInput && has(kSliding, static_cast<LoopId>(dim));
+// The dimensions of pair axes. With one tap and no stride, or one output and no dilation, the other
+// dimension is an axis by itself.
+LoopSet sliding_loops(const Shape& shape) {
+  LoopSet loops = 0;
+  const auto add = [&](LoopId output, LoopId window, std::size_t which) {
+    const bool one_tap = shape.extent[window] == 1, one_output = shape.extent[output] == 1;
+    const bool alone = (one_tap && one_output) || (one_tap && shape.stride[which] == 1) ||
+                       (one_output && shape.dilation[which] == 1);
+    if (!alone) loops |= set_of(output, window);
+  };
+  add(kLoopP, kLoopR, 0);
+  add(kLoopQ, kLoopS, 1);
+  return loops;
 }
-
-bool is_single(TensorId tensor, int dim) { return has(kSingles[tensor], static_cast<LoopId>(dim)); }
 
 std::vector<Boundary> boundaries_of(const Accelerator& accelerator) {
   std::vector<Boundary> found;
@@ -43,12 +48,13 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
       accelerator_(accelerator),
       options_(options),
       boundaries_(boundaries_of(accelerator)),
+      sliding_(sliding_loops(shape)),
+      singles_{(kInputSingles | set_of(kLoopP, kLoopQ, kLoopR, kLoopS)) & ~sliding_, kFilterLoops,
+               kOutputLoops},
       axes_{axis_of(shape, 0, kLoopP, kLoopR), axis_of(shape, 1, kLoopQ, kLoopS)} {
-  const auto real = [&](LoopId d) { return shape.extent[d] > 1; };
-  const bool rows = real(kLoopP) || real(kLoopR), columns = real(kLoopQ) || real(kLoopS);
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
-    const bool paired = slides(kInput, d) && (d == kLoopP || d == kLoopR ? rows : columns);
-    if (real(d) || paired) dims_.push_back(d);
+    if (shape.extent[d] > 1 || has(sliding_, d)) dims_.push_back(d);
+    macs_ = wrap_mul(macs_, shape.extent[d]);
   }
   listed_ = accelerator_.simd_lanes > 1;
   for (const Element& each : accelerator_.elements) {
@@ -74,7 +80,7 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
   std::int64_t words = 1;
   for (const LoopId d : dims_) words *= is_single(boundary.tensor, d) ? shape_.extent[d] : 1;
   for (const Axis& axis : axes_) {
-    if (boundary.tensor != kInput) continue;
+    if (!slides(boundary.tensor, axis.output)) continue;
     const std::int64_t outputs = shape_.extent[axis.output], taps = shape_.extent[axis.window];
     words *= gaps ? axis.span(outputs, taps) : axis.sliding.words({outputs, taps});
   }
@@ -85,7 +91,7 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (int d = 0; d < kLoops; ++d) {
-    factors_[d].open(nest.chain(d), listed_ || has(kSliding, static_cast<LoopId>(d)));
+    factors_[d].open(nest.chain(d), listed_ || has(sliding_, static_cast<LoopId>(d)));
   }
   for (Axis& axis : axes_) {
     axis.keys.clear();
@@ -94,13 +100,17 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   moved.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
-    Sum parents = sum_of(nest, boundary, kParents), children = sum_of(nest, boundary, kChildren);
+    Sum parents = sum_of(nest, boundary, kParents);
     moved[b].words[kParents] = words(nest, boundary, parents);
-    moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
-                                                                : words(nest, boundary, children);
-    if (timed) {
-      add_first(nest, boundary, kParents, parents, moved[b]);
-      if (boundary.child != accelerator_.mac()) {
+    if (timed) add_first(nest, boundary, kParents, parents, moved[b]);
+    if (boundary.child == accelerator_.mac() && forgets(boundary)) {
+      // One word a MAC.
+      moved[b].words[kChildren] = macs_;
+    } else {
+      Sum children = sum_of(nest, boundary, kChildren);
+      moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
+                                                                  : words(nest, boundary, children);
+      if (timed && boundary.child != accelerator_.mac()) {
         add_first(nest, boundary, kChildren, children, moved[b]);
       }
     }
@@ -122,10 +132,12 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, co
     moved.words[first] = words(nest, boundary, sum);
   }
   if (boundary.child == accelerator_.mac()) return;
+  const bool output = boundary.tensor == kOutput;
+  set(nest, sum, {output ? Cut::last : Cut::first});
+  moved.edge[first] = product(sum);
+  if (!output || options_.psum != PartialSums::bias) return;
   set(nest, sum, {Cut::first});
   moved.begin[first] = product(sum);
-  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
-  moved.edge[first] = product(sum);
 }
 
 // Each word arrives for the first time once at each parent that adds up a part of it.
@@ -229,7 +241,9 @@ std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum
 }
 
 void Traffic::set(const Nest& nest, Sum& sum, LoopId dim, Cut cut) {
-  sum.factor[dim] = factors_[dim].find(nest.chain(dim).above[sum.child], cut, sum.views[dim]);
+  const int above = nest.chain(dim).above[sum.child];
+  // What nothing cuts is the same in all steps.
+  sum.factor[dim] = factors_[dim].find(above, above > 0 ? cut : Cut{}, sum.views[dim]);
 }
 
 void Traffic::set(const Nest& nest, Sum& sum, Cut cut) {
@@ -245,13 +259,14 @@ std::int64_t Traffic::product(const Sum& sum, bool halo) {
   }
   if (words == 0) return words;
   if (sum.tensor == kInput) {
-    for (Axis& axis : axes_) words *= axis_words(axis, sum, halo);
+    for (Axis& axis : axes_) {
+      if (has(sliding_, axis.output)) words *= axis_words(axis, sum, halo);
+    }
   }
   return in_pieces(sum, words);
 }
 
 std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
-  if (shape_.extent[axis.output] == 1 && shape_.extent[axis.window] == 1) return 1;
   const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
   const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
                             static_cast<std::uint64_t>(taps) << 2 | (halo ? 2 : 0) |
@@ -295,19 +310,19 @@ std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo,
 
 Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) const {
   Sum sum{boundary.tensor, boundary.child, {}, {}};
+  if (side == kFirstChild) return sum;
   for (const LoopId d : dims_) {
     if (nest.chain(d).spatial > 0) sum.views[d] = view(nest.chain(d), d, boundary, side);
   }
   return sum;
 }
 
-View Traffic::view(const Chain& chain, int dim, const Boundary& boundary, Side side) const {
+View Traffic::view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const {
   View view;
   for (const Loop& loop : chain.loops) {
     if (loop.element >= boundary.child) break;
     if (!loop.spatial) continue;
     const std::uint32_t one = 1u << loop.number;
-    if (side == kFirstChild) continue;
     if (side == kChildren) {
       view.apart |= one;
     } else if (loop.element < boundary.parent) {
@@ -322,7 +337,7 @@ View Traffic::view(const Chain& chain, int dim, const Boundary& boundary, Side s
 }
 
 // Whether the units below one parent share no words (H3.3, H3.6).
-bool Traffic::separate(const Loop& loop, int dim, const Boundary& boundary) const {
+bool Traffic::separate(const Loop& loop, LoopId dim, const Boundary& boundary) const {
   if (!accelerator_.elements[loop.element].fanout.together[boundary.tensor]) return true;
   if (!slides(boundary.tensor, dim)) return false;
   return loop.apart_from < boundary.child || options_.share_tiles;
@@ -333,7 +348,10 @@ std::int64_t Traffic::tile_words(const Nest& nest, TensorId tensor, int element)
   std::int64_t words = 1;
   for (const LoopId d : dims_) words *= is_single(tensor, d) ? box(d) : 1;
   if (tensor != kInput) return words;
-  for (const Axis& axis : axes_) words *= axis.sliding.words({box(axis.output), box(axis.window)});
+  for (const Axis& axis : axes_) {
+    if (!has(sliding_, axis.output)) continue;
+    words *= axis.sliding.words({box(axis.output), box(axis.window)});
+  }
   return words;
 }
 

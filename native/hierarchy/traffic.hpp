@@ -91,8 +91,8 @@ class Traffic {
 
   static Axis axis_of(const Shape& shape, std::size_t which, LoopId output, LoopId window);
   Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
-  View view(const Chain& chain, int dim, const Boundary& boundary, Side side) const;
-  bool separate(const Loop& loop, int dim, const Boundary& boundary) const;
+  View view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const;
+  bool separate(const Loop& loop, LoopId dim, const Boundary& boundary) const;
   void set(const Nest& nest, Sum& sum, LoopId dim, Cut cut);
   void set(const Nest& nest, Sum& sum, Cut cut);
   // Without `halo`, tiles of a sliding axis that have moved share nothing.
@@ -112,13 +112,20 @@ class Traffic {
   std::vector<Boxes> kinds(const Sum& sum, LoopSet unmoved) const;
   double paced_cycles(const Nest& nest, int element);
 
+  bool slides(TensorId tensor, LoopId dim) const { return tensor == kInput && has(sliding_, dim); }
+  bool is_single(TensorId tensor, LoopId dim) const { return has(singles_[tensor], dim); }
+
   const Shape& shape_;
   const Accelerator& accelerator_;
   const Options& options_;
   std::vector<Boundary> boundaries_;
   std::vector<Pieces> pieces_;  // of each
+  // The dimensions of pair axes, and those that are axes of a tensor by themselves.
+  LoopSet sliding_;
+  std::array<LoopSet, kTensors> singles_;
   // Those of more than one index, and their partners in a pair: the others change nothing.
   std::vector<LoopId> dims_;
+  std::int64_t macs_ = 1;  // wraps around where a mapping overflows
   std::array<Factors, kLoops> factors_;
   std::array<Axis, 2> axes_;
   bool listed_ = false;  // whether kinds of boxes matter in all dimensions

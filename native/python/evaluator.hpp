@@ -19,13 +19,16 @@
 
 namespace gym::python {
 
-class Evaluator {
+// Evaluates points of spaces that are called so in Python, by a batch of their scorer.
+template <typename Batch, typename NamedSpace>
+class PointEvaluator {
   static constexpr std::int64_t kBlock = 1 << 15;
+  using Points = typename Batch::Points;
+  using Stray = std::optional<typename Batch::Stray>;
 
  public:
-  Evaluator(const std::string& model, const NamedLayer& layer, const Hardware& hardware,
-            bool guarded)
-      : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
+  template <typename Spec>
+  explicit PointEvaluator(Spec spec) : batch_(std::move(spec)) {}
 
   py::tuple evaluate(const NamedSpace& space, const py::array& array, int threads) {
     const Points points = points_of(space.space, array);
@@ -58,7 +61,7 @@ class Evaluator {
     auto row = new_array<double>(Shape<1>{kMetrics});
     auto& metrics = *reinterpret_cast<Metrics*>(row.mutable_data());
     Status status;
-    std::optional<BatchEvaluator::Stray> stray;
+    Stray stray;
     {
       py::gil_scoped_release release;
       stray = batch_.evaluate({space.space, point.data(), 1}, 1, &metrics, &status);
@@ -69,6 +72,52 @@ class Evaluator {
     return py::make_tuple(std::move(observation), value_of(metrics, status, columns),
                           static_cast<int>(status), std::move(point), std::move(row));
   }
+
+  std::vector<double> time_points(const NamedSpace& space, const py::array& array) {
+    const Points given = points_of(space.space, array);
+    const std::vector<std::int32_t> copy(given.first, given[given.count]);
+    const Points points{space.space, copy.data(), given.count};
+    require_in_range(points);
+    py::gil_scoped_release release;
+    return batch_.time(points);
+  }
+
+ protected:
+  Batch batch_;
+
+ private:
+  static void require_columns(const Columns& columns) {
+    for (const std::size_t column : columns) {
+      if (column >= kMetrics) throw std::out_of_range("no such column of metrics");
+    }
+  }
+
+  // Statuses; `evaluate(block, start, statuses)` is called with one part of the points after the
+  // other.
+  template <typename Evaluate>
+  static py::array_t<std::uint8_t> in_blocks(const Points& points, const Evaluate& evaluate) {
+    py::array_t<std::uint8_t> statuses(points.count);
+    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
+    for (std::int64_t start = 0; start < points.count; start += kBlock) {
+      // Between blocks Ctrl-C gets through.
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      Stray stray;
+      {
+        py::gil_scoped_release release;
+        const std::int64_t size = std::min(kBlock, points.count - start);
+        stray = evaluate(points.part(start, size), start, status + start);
+      }
+      if (stray) refuse(points.space, start * points.width() + stray->index, stray->value);
+    }
+    return statuses;
+  }
+};
+
+class Evaluator : public PointEvaluator<BatchEvaluator, NamedSpace> {
+ public:
+  Evaluator(const std::string& model, const NamedLayer& layer, const Hardware& hardware,
+            bool guarded)
+      : PointEvaluator(make_spec(model, layer, hardware, guarded)), layer_(layer) {}
 
   // Plain Python numbers, so that a single mapping needs no numpy.
   py::tuple evaluate_mapping(const std::vector<NamedDirective>& directives) {
@@ -90,42 +139,7 @@ class Evaluator {
                           single.problem);
   }
 
-  std::vector<double> time_points(const NamedSpace& space, const py::array& array) {
-    const Points given = points_of(space.space, array);
-    const std::vector<std::int32_t> copy(given.first, given[given.count]);
-    const Points points{space.space, copy.data(), given.count};
-    require_in_range(points);
-    py::gil_scoped_release release;
-    return batch_.time(points);
-  }
-
  private:
-  static void require_columns(const Columns& columns) {
-    for (const std::size_t column : columns) {
-      if (column >= kMetrics) throw std::out_of_range("no such column of metrics");
-    }
-  }
-
-  // Statuses; `evaluate(block, start, statuses)` is called with one part of the points after the
-  // other.
-  template <typename Evaluate>
-  static py::array_t<std::uint8_t> in_blocks(const Points& points, const Evaluate& evaluate) {
-    py::array_t<std::uint8_t> statuses(points.count);
-    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
-    for (std::int64_t start = 0; start < points.count; start += kBlock) {
-      // Between blocks Ctrl-C gets through.
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      std::optional<BatchEvaluator::Stray> stray;
-      {
-        py::gil_scoped_release release;
-        const std::int64_t size = std::min(kBlock, points.count - start);
-        stray = evaluate(points.part(start, size), start, status + start);
-      }
-      if (stray) refuse(points.space, start * points.width() + stray->index, stray->value);
-    }
-    return statuses;
-  }
-
   static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
                               const Hardware& hardware, bool guarded) {
     if (!make_model(model, layer.layer, hardware)) {
@@ -136,20 +150,26 @@ class Evaluator {
   }
 
   NamedLayer layer_;
-  BatchEvaluator batch_;
 };
 
+template <typename Class>
+void bind_points(py::class_<Class>& bound) {
+  bound
+      .def("evaluate", &Class::evaluate, py::arg("space"), py::arg("points"),
+           py::arg("threads") = 1)
+      .def("score", &Class::score, py::arg("space"), py::arg("points"), py::arg("columns"),
+           py::arg("threads") = 1)
+      .def("observe", &Class::observe, py::arg("space"), py::arg("values"), py::arg("columns"))
+      .def("time_points", &Class::time_points, py::arg("space"), py::arg("points"));
+}
+
 inline void bind_evaluator(py::module_& module) {
-  py::class_<Evaluator>(module, "BatchEvaluator")
+  py::class_<Evaluator> bound(module, "BatchEvaluator");
+  bound
       .def(py::init<const std::string&, const NamedLayer&, const Hardware&, bool>(),
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
-      .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
-           py::arg("threads") = 1)
-      .def("score", &Evaluator::score, py::arg("space"), py::arg("points"), py::arg("columns"),
-           py::arg("threads") = 1)
-      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("columns"))
-      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
-      .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"));
+      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"));
+  bind_points(bound);
 }
 
 }  // namespace gym::python

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../hierarchy/model.hpp"
+#include "../hierarchy/scorer.hpp"
 #include "names.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
@@ -20,18 +20,21 @@ inline constexpr std::array<const char*, kTensors> kTensorNames = {"input", "fil
 inline constexpr std::array<const char*, 6> kFigureNames = {
     "latency_cycles", "compute_cycles", "first_cycles", "last_cycles", "port_cycles", "energy_nj"};
 
+// Element, dimension, tile.
+inline constexpr py::ssize_t kEntries = 3;
+using Entries = std::array<std::int32_t, kEntries>;
+static_assert(sizeof(hierarchy::MappedLoop) == sizeof(Entries));
+
+inline hierarchy::Mapping mapping_of(const std::vector<Entries>& loops) {
+  return {reinterpret_cast<const hierarchy::MappedLoop*>(loops.data()), loops.size()};
+}
+
 class Hierarchy {
-  // Element, dimension, tile.
-  static constexpr py::ssize_t kEntries = 3;
-  static_assert(sizeof(hierarchy::MappedLoop) == kEntries * sizeof(std::int32_t));
   using Row = std::array<double, kFigureNames.size()>;
 
  public:
-  Hierarchy(const std::array<std::int64_t, kLoops>& extents,
-            const std::array<std::int64_t, 2>& strides,
-            const std::array<std::int64_t, 2>& dilations, const std::vector<py::dict>& elements,
-            const py::dict& mac, const py::dict& options)
-      : model_({extents, strides, dilations}, read(elements, mac), read(options)) {
+  Hierarchy(const hierarchy::ScorerSpec& spec, const std::vector<py::dict>& elements)
+      : model_(spec.shape, spec.accelerator, spec.options) {
     for (const py::dict& each : elements) {
       names_.push_back(each.contains("name") ? each["name"].cast<std::string>() : "");
     }
@@ -39,13 +42,20 @@ class Hierarchy {
     names_.emplace_back("mac");
   }
 
+  static hierarchy::ScorerSpec spec(const std::array<std::int64_t, kLoops>& extents,
+                                    const std::array<std::int64_t, 2>& strides,
+                                    const std::array<std::int64_t, 2>& dilations,
+                                    const std::vector<py::dict>& elements, const py::dict& mac,
+                                    const py::dict& options) {
+    return {{extents, strides, dilations}, read(elements, mac), read(options)};
+  }
+
   // Of one mapping: its status and, where there are results, the figures, the traffic and the bits
   // that tiles of each tensor take of the physical memory of each element, in plain Python numbers.
-  py::tuple evaluate(const std::vector<std::array<std::int32_t, kEntries>>& loops) {
+  py::tuple evaluate(const std::vector<Entries>& loops) {
     const std::lock_guard lock(mutex_);
     hierarchy::Figures figures{};
-    const auto* first = reinterpret_cast<const hierarchy::MappedLoop*>(loops.data());
-    const hierarchy::Verdict verdict = model_.evaluate({first, loops.size()}, figures);
+    const hierarchy::Verdict verdict = model_.evaluate(mapping_of(loops), figures);
     const py::str status{std::string(hierarchy::kVerdictNames[static_cast<std::size_t>(verdict)])};
     if (!has_results(verdict)) return py::make_tuple(status, py::none());
     py::list needed;
@@ -107,10 +117,6 @@ class Hierarchy {
   }
 
  private:
-  static bool has_results(hierarchy::Verdict verdict) {
-    return verdict == hierarchy::Verdict::ok || verdict == hierarchy::Verdict::pool_overflow;
-  }
-
   static Row row_of(const hierarchy::Figures& figures) {
     return {figures.latency_cycles, figures.compute_cycles, figures.first_cycles,
             figures.last_cycles,    figures.port_cycles,    figures.energy_pj / 1000};
@@ -195,9 +201,14 @@ inline void bind_hierarchy(py::module_& module) {
   module.attr("HIERARCHY_MAX_ELEMENTS") = hierarchy::kMaxElements;
   module.attr("HIERARCHY_MAX_FANOUTS") = hierarchy::kMaxFanouts;
   py::class_<Hierarchy>(module, "Hierarchy")
-      .def(py::init<const std::array<std::int64_t, kLoops>&, const std::array<std::int64_t, 2>&,
-                    const std::array<std::int64_t, 2>&, const std::vector<py::dict>&,
-                    const py::dict&, const py::dict&>(),
+      .def(py::init([](const std::array<std::int64_t, kLoops>& extents,
+                       const std::array<std::int64_t, 2>& strides,
+                       const std::array<std::int64_t, 2>& dilations,
+                       const std::vector<py::dict>& elements, const py::dict& mac,
+                       const py::dict& options) {
+             return std::make_unique<Hierarchy>(
+                 Hierarchy::spec(extents, strides, dilations, elements, mac, options), elements);
+           }),
            py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
            py::arg("mac"), py::arg("options"))
       .def("evaluate", &Hierarchy::evaluate, py::arg("loops"))

@@ -7,6 +7,7 @@
 #include "evaluator.hpp"
 #include "hardware.hpp"
 #include "hierarchy.hpp"
+#include "hierarchy_space.hpp"
 #include "masks.hpp"
 #include "names.hpp"
 #include "network.hpp"
@@ -43,4 +44,5 @@ PYBIND11_MODULE(_native, m) {
   bind_quantised(m);
   bind_sparse(m);
   bind_hierarchy(m);
+  bind_hierarchy_space(m);
 }

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../core/map_space.hpp"
+#include "../core/vectors.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {
@@ -22,7 +22,7 @@ inline std::string described(const py::array& array) {
          py::str(array.attr("shape")).cast<std::string>();
 }
 
-inline std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index,
+inline std::invalid_argument out_of_range(const VectorSpace& space, std::int64_t index,
                                           const std::string& entry) {
   const auto width = static_cast<std::int64_t>(space.parameters.size());
   const auto& parameter = space.parameters[static_cast<std::size_t>(index % width)];
@@ -47,7 +47,7 @@ py::array to_array(const py::object& values, const Allowed& allowed) {
 // Integers of a shape, else a complaint that begins with what is `allowed()`. None wraps into the
 // range of a choice: what int32 cannot hold is refused.
 template <std::size_t N, typename Allowed>
-PointArray to_int32(const MapSpace& space, const py::object& values, const Shape<N>& shape,
+PointArray to_int32(const VectorSpace& space, const py::object& values, const Shape<N>& shape,
                     const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
   const py::array given = to_array(values, allowed);
@@ -71,7 +71,8 @@ PointArray to_int32(const MapSpace& space, const py::object& values, const Shape
 }
 
 // Throws std::invalid_argument unless the array is int32[N, D] in C order.
-inline Points points_of(const MapSpace& space, const py::array& array) {
+template <typename Space>
+PointsOf<Space> points_of(const Space& space, const py::array& array) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   if (!py::isinstance<PointArray>(array) || array.ndim() != 2 || array.shape(1) != width) {
     throw std::invalid_argument("points must be a C-contiguous int32 array of shape [N, " +
@@ -81,19 +82,20 @@ inline Points points_of(const MapSpace& space, const py::array& array) {
 }
 
 // Throws std::invalid_argument, which names the entry of that index and value.
-[[noreturn]] inline void refuse(const MapSpace& space, std::int64_t index, std::int32_t value) {
+[[noreturn]] inline void refuse(const VectorSpace& space, std::int64_t index, std::int32_t value) {
   throw out_of_range(space, index, std::to_string(value));
 }
 
 // Throws the same if one of the points is out of range.
-inline void require_in_range(const Points& points) {
+template <typename Space>
+void require_in_range(const PointsOf<Space>& points) {
   const std::int64_t index = points.first_out_of_range();
   if (index >= 0) refuse(points.space, index, points.first[index]);
 }
 
 // A copy of any D integers as int32[D], or of N times D of them as int32[N, D]; their range is not
 // checked. Throws std::invalid_argument for other values and for what int32 cannot hold.
-inline PointArray to_point(const MapSpace& space, const py::object& values) {
+inline PointArray to_point(const VectorSpace& space, const py::object& values) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   // A step of an environment has no time for the text.
   return to_int32(space, values, Shape<1>{width}, [width] {
@@ -101,7 +103,7 @@ inline PointArray to_point(const MapSpace& space, const py::object& values) {
   });
 }
 
-inline PointArray to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
+inline PointArray to_points(const VectorSpace& space, const py::object& values, py::ssize_t count) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   return to_int32(space, values, Shape<2>{count, width}, [width, count] {
     const std::string number = std::to_string(count);

@@ -35,7 +35,7 @@ class NamedSpace {
 
   std::vector<NamedDirective> decode(const py::object& values) const {
     const PointArray point = to_point(space, values);
-    require_in_range({space, point.data(), 1});
+    require_in_range(Points{space, point.data(), 1});
     Mapping mapping;
     space.decode(point.data(), mapping);
     return layer_.write(mapping);

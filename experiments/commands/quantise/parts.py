@@ -22,7 +22,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.proposer import Proposer
+from maestro_env.prior.proposer import Proposer
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 from mappers.agents.fused import FusedAgents

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, equation_1
+from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 
 # One dimension of a level is parallel, as in the paper's Fig. 2.
@@ -68,3 +68,15 @@ def _view(folder: Folder) -> dict[str, Any]:
 
 
 ITEM = Item("table2", files={"spaces.csv": _spaces}, view=_view)
+
+
+def equation_1(n: int, d: int, k: int, levels: int) -> int:
+    """Size of a map space by equation 1 of arXiv:2507.16249: (n^d x d! x d!/(d-k)!)^levels.
+
+    Args:
+        n: tile sizes per dimension.
+        d: dimensions.
+        k: levels of parallelism.
+        levels: memory levels.
+    """
+    return int((n**d * math.factorial(d) * math.perm(d, k)) ** levels)

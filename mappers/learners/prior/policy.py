@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from maestro_env.evaluation.proposer import Trace
+from maestro_env.prior.proposer import Trace
 from maestro_env.prior.shapes import WIDTHS, Arrays, Widths, shapes
 
 # Entries of a context differ less than the others.

@@ -14,6 +14,7 @@ from typing import Any
 from experiments.commands.pretrain.benchmark.protocol import Held
 from experiments.commands.pretrain.training.labels import read_labels
 from experiments.shell.files import file_digest
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.evaluation.transfer import Mapped
 from mappers import make_mapper, mapper_names
 from mappers.base import Mapper
@@ -82,7 +83,10 @@ def training_library(held: frozenset[str], labels: str | None) -> Library:
 @cache
 def _labelled(labels: str) -> list[Entry]:
     return [
-        (Mapped(each.task.problem, each.points[0]), each.task.objective.factors)
+        (
+            Mapped(require_two_levels(each.task.problem, "a label"), each.points[0]),
+            each.task.objective.factors,
+        )
         for each in read_labels(Path(labels))
     ]
 

@@ -16,9 +16,9 @@ from experiments.commands.pretrain.training.near_optima import neighbours
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.proposer import Networks, Proposer
+from maestro_env.evaluation.problem import Problem, require_two_levels
 from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and in per cent which are on each preset; the
@@ -54,7 +54,8 @@ class Lesson:
 
     def __init__(self, task: Task, best: float = math.inf) -> None:
         self.task, self.best = task, best
-        self.proposer = Proposer(task.problem, task.objective)
+        problem = require_two_levels(task.problem, "a lesson")
+        self.space, self.proposer = problem.space, Proposer(problem, task.objective)
 
     def values(self, points: Points) -> NDArray[np.float64]:
         """Evaluate int32[N, D] vectors: float64[N], infinite if invalid."""
@@ -167,7 +168,7 @@ def _explore(lesson: Lesson, explorer: Networks, rng: np.random.Generator, best:
     values = lesson.values(others)
     point, value = others[values.argmin()], values.min()
     for _ in range(_ROUNDS):
-        near = neighbours(lesson.task.space, point)
+        near = neighbours(lesson.space, point)
         values = lesson.values(near)
         if values.min() >= value:
             break

@@ -17,6 +17,7 @@ from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.records import Record, Show
 from maestro_env.environments.task import Task
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumSearch
 from mappers import make_mapper
@@ -96,7 +97,7 @@ def make_label(task: Task, rng: np.random.Generator) -> Label | None:
     It takes ``ga_log`` to start with, then the search for the optimum with a limit of boxes, then
     the neighbours of the best mappings. So the label depends on the random stream alone.
     """
-    problem, objective = task.problem, task.objective
+    problem, objective = require_two_levels(task.problem, "a label"), task.objective
     if not is_bounded(problem, objective):
         return None
     evaluator = NearEvaluator(problem, objective)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluation.evaluator import Batch, Evaluator
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points
 from mappers.parts.arrays import Booleans, Floats, Integers
@@ -32,6 +33,11 @@ class NearEvaluator(Evaluator):
         self._near: Floats = np.empty(0)
         # Values from here on are not kept.
         self._worst = np.inf
+
+    @property
+    def space(self) -> MapSpace:
+        """The map space of the problem."""
+        return require_two_levels(self.problem, "an evaluator of neighbours").space
 
     def record(self, points: Points, batch: Batch) -> None:
         super().record(points, batch)

@@ -38,8 +38,8 @@ from experiments.store.claims import only_process
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
-from maestro_env.evaluation.proposer import Networks
 from maestro_env.prior.file import PriorFile
+from maestro_env.prior.proposer import Networks
 from mappers.learners.prior.learner import Learner, sparse_topology
 from mappers.learners.prior.policy import Policy, TraceBatch
 

@@ -18,6 +18,7 @@ from experiments.shell.files import check_digest, file_digest, replacing
 from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.problem import require_two_levels
 
 try:
     from mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt
@@ -138,8 +139,8 @@ class Pretraining(Case[Trained, Setup]):
         sparse = loss if way.window is None else mean_loss(model, held, way.window)
 
         def spend(evaluator: Evaluator, rng: np.random.Generator) -> None:
-            goal = evaluator.problem, evaluator.objective
-            evaluator.evaluate(propose(model, *goal, COUNTS[-1], rng))
+            problem = require_two_levels(evaluator.problem, "a transformer")
+            evaluator.evaluate(propose(model, problem, evaluator.objective, COUNTS[-1], rng))
 
         def show_rest(share: float, note: str) -> None:
             show(_TRAINED + (1 - _TRAINED) * share, f"mappings of {note}")
