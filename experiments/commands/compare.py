@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.search.goals import MAPPERS_HELP, split_layers
+from experiments.search.goals import split_layers
+from experiments.search.named_mappers import MAPPERS_HELP
 from experiments.shell.files import write_text
 from experiments.shell.flags import option
 from experiments.study.config import StudyConfig

@@ -13,7 +13,8 @@ import numpy as np
 
 from experiments.pages.headline import above_optimum, found_line, place, taken_by
 from experiments.search.cells import Finished, join_traces, trace_path
-from experiments.search.goals import FIRST_MAPPERS, MAPPERS_HELP, Goal, LayerConfig, write_best
+from experiments.search.goals import Goal, LayerConfig, write_best
+from experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import PROGRAM, option
@@ -94,7 +95,7 @@ def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     yield found_line(goal.objective, value, above)
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
-    yield shown(f"{place(contest.layer, goal.problem)}, found by {found}{seed}")
+    yield shown(f"{place(contest.layer, goal)}, found by {found}{seed}")
     yield from taken_by(goal.problem, best.best_point or ())
 
 
