@@ -8,18 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import report
+from commands import compare, evaluate, explain, map_network, report
 from commands import run as run_command
 from run_helpers import contents, edit, load
 
+from experiments.commands.report.directories import read_section
 from experiments.commands.run import Config
 from experiments.pages.headline import take
+from experiments.pages.writer import write_report
 from experiments.search.accelerators import (
     accelerator_record,
     find_accelerator,
     model_of,
     recorded_accelerator,
 )
+from experiments.search.goals import Goal, make_goal
+from experiments.search.named_mappers import find_mappers
 from experiments.shell.flags import to_flags
 from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -182,3 +186,83 @@ def test_names_with_two_forms_keep_the_other() -> None:
     assert "--model=exact" in to_flags(config)
     assert "--model=hierarchy" not in to_flags(Config(hardware="gemmini"))
     assert to_flags(Config(hardware="edge", model="exact")) == ["--hardware=edge"]
+
+
+def test_evaluate_prices_a_mapping_again(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate([str(finished)]) == 0
+    told = capsys.readouterr().out
+    found = load(finished / "best_cost.json")["cost"]
+    assert f"{found['latency_cycles']:,.0f} cycles, {found['energy_nj']:,.0f} nJ" in told
+    mapping = str(finished / "best_mapping.json")
+    assert evaluate([mapping, f"--layer={LAYER}", "--hardware=gemmini"]) == 0
+    assert capsys.readouterr().out == told.replace(LAYER, str(find_layer(LAYER)))
+    assert evaluate([mapping, f"--layer={LAYER}", "--hardware=nvdla"]) == 2
+    assert "loops of 'scratchpad'; allowed: of DRAM, cbuf" in capsys.readouterr().err
+    assert evaluate([mapping, f"--layer={LAYER}"]) == 2
+    assert "give --hardware" in capsys.readouterr().err
+    assert explain([str(finished)]) == 2
+    assert "the command evaluate" in capsys.readouterr().err
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))
+    assert evaluate([str(damaged), f"--layer={LAYER}", "--hardware=gemmini"]) == 2
+    assert "no mapping as JSON" in capsys.readouterr().err
+
+
+def test_compare_leaves_out_what_needs_two_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    path, out = tmp_path / "own.yaml", tmp_path / "out"
+    path.write_text(SMALL)
+    # Others take long to import.
+    few = ("random", "ga", "gamma", "library", "marl", "optimum", "prior")
+    monkeypatch.setattr("experiments.search.named_mappers.MAPPERS", few)
+    names, note = find_mappers("--mappers", "all", [_goal(path)])
+    assert names == ("random", "ga", "marl")
+    assert note.endswith("need mappings of two levels: gamma, library, prior")
+    flags = ["--mappers=random,ga", "--samples=40", "--seeds=1", "--objectives=latency"]
+    layers = f"--layers={LAYER},gemm:M=8,N=8,K=8"
+    assert compare([layers, f"--hardware={path}", *flags, f"--out={out}"]) == 0
+    assert "Model hierarchy, hardware" in (out / "table.md").read_text()
+    text = reported(out)
+    assert "--model" not in text
+    assert "own with cmos40 energies" in text
+    assert "in tiles of" in text
+    capsys.readouterr()
+
+
+def reported(out: Path) -> str:
+    """The report of a directory, without the page, which takes long."""
+    path = out / "report.md"
+    write_report([read_section(out)], path)
+    return path.read_text()
+
+
+def _goal(path: Path) -> Goal:
+    config = Config(hardware=str(path))
+    return make_goal(config, find_layer(LAYER), config.accelerator(), "latency")
+
+
+def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, chip, out = tmp_path / "net.csv", tmp_path / "own.yaml", tmp_path / "out"
+    table.write_text("M,N,K,0,0,0,T\n8,8,8,1,1,1,3\n8,16,4,1,1,1,3\n")
+    chip.write_text(SMALL)
+    flags = [str(table), f"--hardware={chip}", "--samples=40", "--front=20", f"--out={out}"]
+    assert map_network(flags) == 0
+    told = capsys.readouterr().out
+    entry = load(out / "network.json")
+    choice, layers = entry["choices"][-1], entry["layers"]
+    assert {each["found_by"] for each in layers} == {"marl"}
+    for figure in ("latency_cycles", "energy_nj"):
+        assert choice[figure] == pytest.approx(sum(each[figure] for each in layers))
+    assert choice["area_um2"] is None
+    assert entry["bound"] <= choice["edp"]
+    # 100 MHz.
+    assert f"{choice['latency_cycles'] / 1e5:,.4g} ms" in told
+    assert map_network([*flags, "--resume"]) == 0
+    assert capsys.readouterr().out == told
+    assert map_network([*flags, "--resume", "--library=cache"]) == 2
+    assert "--library needs mappings of two levels" in capsys.readouterr().err
+    assert "own with cmos40 energies" in reported(out)

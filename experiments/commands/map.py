@@ -60,8 +60,9 @@ from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
 
-# Prior and proof need mappings of two levels.
+# Prior and proof need mappings of two levels. A mapper takes more samples than they do.
 _OF_ANY_MEMORIES = "marl"
+_SAMPLES_OF_IT = 2_000
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,19 @@ class _NetworkFlags:
         "mapper of every layer (default: prior, then the proof of the optimum within --nodes; "
         f"{_OF_ANY_MEMORIES} under model {MODEL})",
     )
-    samples: int = option(PROPOSALS, "samples of a layer's mapper", least=1)
+    samples: int | None = option(
+        None,
+        f"samples of a layer's mapper (default: {PROPOSALS}; {_SAMPLES_OF_IT:,} under model "
+        f"{MODEL})",
+        least=1,
+        kind=int,
+    )
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
-    front: int = option(
-        PROPOSALS, "samples for latency and for energy, each, that a choice for the network needs"
+    front: int | None = option(
+        None,
+        "samples for latency and for energy, each, that a choice for the network needs (default: "
+        "that of --samples)",
+        kind=int,
     )
     transfer: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(
@@ -128,9 +138,11 @@ def execute(config: Config) -> int:
         connect(config.ray)
     stem = f"{safe_name(network.name)}-{safe_name(config.objective)}"
     directory = run_directory(config.out, stem, config.resume)
-    settings = SearchSettings(
-        _mapper(config), config.samples, config.nodes, config.front, config.seed
+    standard = _SAMPLES_OF_IT if config.model == MODEL else PROPOSALS
+    samples, front = (
+        standard if given is None else given for given in (config.samples, config.front)
     )
+    settings = SearchSettings(_mapper(config), samples, config.nodes, front, config.seed)
     try:
         mapped, status = map_layers(
             network,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
@@ -134,14 +135,19 @@ def _limits(hardware: Hardware) -> str:
 def taken_by(problem: AnyProblem, point: Sequence[int]) -> Iterator[str]:
     """Yield what the mapping of a valid vector takes, and its loop nest."""
     mapping = problem.space.decode(np.array(point, dtype=np.int32))
+    yield from taken(problem, mapping)
+    yield ""
+    yield mapping_text(problem, mapping)
+
+
+def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
+    """Yield what a mapping takes that has figures."""
     cost, _ = problem.evaluate_mapping(mapping)
     assert cost is not None
     yield from take(
         *(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware),
         *(problem.layer.macs, moved_bits(problem, mapping)),
     )
-    yield ""
-    yield mapping_text(problem, mapping)
 
 
 def place(layer: str, goal: Goal) -> str:
