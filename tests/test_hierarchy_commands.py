@@ -121,7 +121,8 @@ def test_a_run_is_resumed_and_shared(
     before, more = contents(out / "cells"), "--mapper=random,ga,pbil"
     assert run(*GEMMINI, f"--out={out}", "--resume", more) == 0
     told = capsys.readouterr().out
-    assert "on gemmini with cmos40 energies, model hierarchy" in told
+    assert "on gemmini with cmos40 energies, found by" in told
+    assert "model hierarchy: 256 MACs a cycle, DRAM, scratchpad 262,144 B" in told
     assert "x the lower bound" in told
     after = contents(out / "cells")
     assert before.items() <= after.items()
@@ -226,11 +227,11 @@ def test_compare_leaves_out_what_needs_two_levels(
     layers = f"--layers={LAYER},gemm:M=8,N=8,K=8"
     assert compare([layers, f"--hardware={path}", *flags, f"--out={out}"]) == 0
     assert "Model hierarchy, hardware" in (out / "table.md").read_text()
+    assert "on own with cmos40 energies\nmodel hierarchy: 4 MACs" in capsys.readouterr().out
     text = reported(out)
     assert "--model" not in text
     assert "own with cmos40 energies" in text
     assert "in tiles of" in text
-    capsys.readouterr()
 
 
 def reported(out: Path) -> str:

@@ -80,7 +80,7 @@ def _evaluate_nest(config: Config) -> int:
     mapping, problem = read_nest_mapped(config)
     cost, status = problem.space.evaluator.evaluate(mapping)
     print(f"{mapping_text(problem, mapping)}\n")
-    print(shown(f"{problem.layer} on {problem.hardware.name}, model {problem.model}: {status}"))
+    print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {status}"))
     if cost is not None:
         for line in taken(problem, mapping):
             print(line)

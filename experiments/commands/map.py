@@ -51,7 +51,6 @@ from experiments.shell.flags import (
 from experiments.shown.tables import Sheet, shown, shown_gap, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.problem import require_two_levels
@@ -231,8 +230,7 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield found_line(objective, value, above if bound else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
-    model = f", model {MODEL}" if isinstance(hardware, Hierarchy) else ""
-    yield shown(f"{network.name} on {hardware.name}{model}: {layers}")
+    yield shown(f"{network.name} on {hardware.name}: {layers}")
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.peak_macs_per_cycle
     utilization = macs / peak if math.isfinite(peak) else None

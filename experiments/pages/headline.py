@@ -16,6 +16,7 @@ from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.base.real_units import RealFigures
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.optimum.known import KnownOptimum
@@ -74,7 +75,7 @@ def take(
     if clock is not None or isinstance(accelerator, Hierarchy):
         yield from _real_lines(latency_cycles, energy_nj, macs, clock, moved)
     if isinstance(accelerator, Hierarchy):
-        yield from wrap(_memories(accelerator), _WIDTH)
+        yield from memories(accelerator)
     else:
         yield from _buffers(accelerator)
 
@@ -95,16 +96,16 @@ def _real_lines(
         yield from wrap(f"GB/s on average: {each}", _WIDTH)
 
 
-def _memories(hierarchy: Hierarchy) -> str:
-    """Return the MACs, and the memories from outside with the bytes of each instance."""
+def memories(hierarchy: Hierarchy) -> list[str]:
+    """Return the model, the MACs, and the memories from outside with the bytes of an instance."""
     peak = hierarchy.peak_macs_per_cycle
     parts = [f"{peak:,.0f} MACs a cycle" if math.isfinite(peak) else "no limit of MACs"]
-    memories = [each for each in hierarchy.elements if isinstance(each, MemoryElement)]
-    for memory in (each for each in memories if each.pool is None):
+    held = [each for each in hierarchy.elements if isinstance(each, MemoryElement)]
+    for memory in (each for each in held if each.pool is None):
         given = memory.capacity_bits
         bits = sum(given.values()) if isinstance(given, Mapping) else given
         parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
-    return ", ".join(parts)
+    return wrap(f"model {MODEL}: {', '.join(parts)}", _WIDTH)
 
 
 def _buffers(hardware: Hardware) -> Iterator[str]:
@@ -154,7 +155,7 @@ def place(layer: str, goal: Goal) -> str:
     """Return a layer, its accelerator, and which mappings are allowed if not all of a schema."""
     hardware, kept = goal.problem.hardware, goal.schema.partition(":")[2]
     if isinstance(hardware, Hierarchy):
-        return shown(f"{layer} on {hardware.name or 'hardware'}, model {goal.problem.model}")
+        return shown(f"{layer} on {hardware.name or 'hardware'}")
     # Without a name of its own, an accelerator has that of all its figures.
     name = hardware.name if 0 < len(hardware.name) <= _LONG else f"{hardware.num_pes:,} PEs"
     return shown(f"{layer} on {name}{kept and ' with '}{kept}")
