@@ -15,6 +15,7 @@ from experiments.search.goals import Goal, mapping_text
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.base.errors import printable
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
@@ -93,7 +94,7 @@ def _real_lines(
     rates = RealFigures.of(latency_cycles, None, None, clock_mhz, moved).memory_gb_per_s
     if rates:
         each = ", ".join(f"{name} {significant(rate, 3)}" for name, rate in rates.items())
-        yield from wrap(f"GB/s on average: {each}", _WIDTH)
+        yield from wrap(printable(f"GB/s on average: {each}"), _WIDTH)
 
 
 def memories(hierarchy: Hierarchy) -> list[str]:
@@ -105,7 +106,7 @@ def memories(hierarchy: Hierarchy) -> list[str]:
         given = memory.capacity_bits
         bits = sum(given.values()) if isinstance(given, Mapping) else given
         parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
-    return wrap(f"model {MODEL}: {', '.join(parts)}", _WIDTH)
+    return wrap(printable(f"model {MODEL}: {', '.join(parts)}"), _WIDTH)
 
 
 def _buffers(hardware: Hardware) -> Iterator[str]:

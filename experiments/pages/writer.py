@@ -92,7 +92,7 @@ def _stated(accelerator: Accelerator) -> dict[str, Any]:
     """Return the figures of an accelerator by name; of one with any memories a text an element."""
     if not isinstance(accelerator, Hierarchy):
         return accelerator.record()
-    parts = {each.name: stated_fields(each) for each in accelerator.elements}
+    parts = {shown(each.name): stated_fields(each) for each in accelerator.elements}
     parts["mac"] = stated_fields(accelerator.mac)
     texts = {
         name: ", ".join(f"{field} {value}" for field, value in part.items())

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
-from maestro_env.base.errors import MappingError, quoted
+from maestro_env.base.errors import MappingError, printable, quoted
 from maestro_env.hierarchy.evaluation import NestMapping
 
 SCHEMA = "maestro-env/nest/1"
@@ -51,5 +51,5 @@ def nest_lines(hierarchy: Hierarchy, mapping: NestMapping) -> str:
     for element, loops in zip(hierarchy.elements, mapping, strict=True):
         cut = ", ".join(f"{dim} in tiles of {tile:,}" for dim, tile in loops)
         beside = " side by side" if isinstance(element, FanoutElement) else ""
-        lines += [f"{element.name}: {cut}{beside}"] if loops else []
+        lines += [f"{printable(element.name)}: {cut}{beside}"] if loops else []
     return "\n".join(lines) or "no loops: one tile holds the layer"
