@@ -217,6 +217,16 @@ def test_masks_allow_what_is_valid() -> None:
     np.testing.assert_array_equal(masks.allow(points), valid)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["gemmini", "eyeriss", "simba", "tpu_v1", "nvdla"])
+def test_what_masks_draw_on_chips_is_valid(chip: str) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("resnet18_l2", "mobilenetv2_l2", "bert_base_l4", "gemm:M=1,N=1000,K=2048"):
+        made = HierarchyProblem(HierarchySpace(find_layer(name), find_hierarchy(chip)))
+        drawn = Masks(made).sample(50_000, rng)
+        assert (made.evaluate(drawn).status == OK).all()
+
+
 # --- Searches -------------------------------------------------------------------------------------
 
 TWO_LEVELS = ("gamma", "library", "prior", "prior_adapted", "optimum")

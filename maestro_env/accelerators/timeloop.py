@@ -32,7 +32,9 @@ _RATES = {
     "write_bandwidth": ("writes", "write_bw"),
     "shared_bandwidth": ("shared", "bw"),
 }
-_TENSORS = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
+DATASPACES = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
+"""Tensors by the names that constraints have."""
+
 _KEYS = (
     *("name", "class", "subclass", "attributes", "spatial", "constraints"),
     *("required_actions", "area_share"),
@@ -279,6 +281,6 @@ def _without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
 def _tensors(part: Part) -> tuple[str, ...]:
     names = part.texts()
     for name in names:
-        if name not in _TENSORS:
-            part.fail(f"{quoted(name)} is no tensor; allowed: {', '.join(_TENSORS)}")
-    return tuple(_TENSORS[name] for name in names)
+        if name not in DATASPACES:
+            part.fail(f"{quoted(name)} is no tensor; allowed: {', '.join(DATASPACES)}")
+    return tuple(DATASPACES[name] for name in names)

@@ -1,6 +1,7 @@
 """Mappings in the formats of other tools, out and in; accelerators in.
 
-``to_X`` writes a mapping of a problem, ``from_X`` reads it back. What a format cannot
+``to_X`` writes a mapping of a problem, ``from_X`` reads it back; ``nest_to_X`` and ``nest_from_X``
+do so on an accelerator with any memories. What a format cannot
 express is refused with the reason; docs/exchange.md lists it.
 """
 
@@ -15,6 +16,9 @@ from maestro_env.base.errors import MappingError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
+from maestro_env.exchange.hierarchy import MappedNest
+from maestro_env.exchange.hierarchy_accelforge import nest_from_accelforge, nest_to_accelforge
+from maestro_env.exchange.hierarchy_timeloop import nest_from_timeloop, nest_to_timeloop
 from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
 from maestro_env.exchange.nest import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
@@ -24,6 +28,7 @@ __all__ = [
     "FORMATS",
     "Format",
     "MappedLayer",
+    "MappedNest",
     "format_by_ending",
     "format_of",
     "from_accelforge",
@@ -32,6 +37,10 @@ __all__ = [
     "from_timeloop",
     "hardware_from_accelforge",
     "hardware_from_timeloop",
+    "nest_from_accelforge",
+    "nest_from_timeloop",
+    "nest_to_accelforge",
+    "nest_to_timeloop",
     "to_accelforge",
     "to_json",
     "to_m",

@@ -39,9 +39,12 @@ from maestro_env.workloads.affine import rank_of
 from maestro_env.workloads.files.timeloop import problem_layer, problem_text
 
 _REFUSE = unsayable("Timeloop")
-_KEPT = ("datatype", "dataspace", "bypass")
-# What Timeloop's mapper calls the fan-out of a container.
-_BETWEEN = re.compile("inter_(.+)_spatial")
+KEPT = ("datatype", "dataspace", "bypass")
+"""Types of directives about what memories keep."""
+
+BETWEEN = re.compile("inter_(.+)_spatial")
+"""What Timeloop's mapper calls the fan-out of a container."""
+
 _FACTOR = re.compile(r"([A-Za-z])\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
 
 
@@ -58,9 +61,9 @@ class Bound:
         return f"{rank_of(self.dim)}={self.runs}{rest}"
 
 
-_Bounds = tuple[Bound, ...]
+Bounds = tuple[Bound, ...]
 
-_Loops = dict[tuple[str, bool], _Bounds]
+_Loops = dict[tuple[str, bool], Bounds]
 """Loops, outermost first, by memory: the temporal ones, and (True) the spatial ones below it."""
 
 
@@ -98,7 +101,7 @@ def _loops(nest: Nest, extents: dict[str, int], memories: list[str], refuse: Ref
     for level in nest:
         for cut in level:
             _check(cut, level is nest[0], refuse)
-    rests = _Rests(extents)
+    rests = Rests(extents)
     loops: _Loops = {}
     for level, memory in zip(nest, memories[1:], strict=False):
         loops[memory, False] = tuple(
@@ -127,7 +130,7 @@ def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
         )
 
 
-class _Rests:
+class Rests:
     """Gives the last round of loops: the digits of the last index in the base of their runs."""
 
     def __init__(self, extents: dict[str, int]) -> None:
@@ -173,13 +176,13 @@ def _read_loops(
     loops: _Loops = {}
     for directive in part.items():
         kind, target = directive["type"].text(), directive["target"].text()
-        between = _BETWEEN.fullmatch(target)
-        if kind in _KEPT:
+        between = BETWEEN.fullmatch(target)
+        if kind in KEPT:
             if not between and "bypass" in directive and directive["bypass"].value:
                 directive.fail("a tensor bypasses a memory; every tensor of ours passes all")
             continue
         directive.only("target", "type", "factors", "permutation", "split")
-        bounds = _bounds(directive, dims, extents)
+        bounds = read_bounds(directive, dims, extents)
         if between and kind == "temporal" and not _running(bounds):
             continue
         place = (between[1] if between else target, kind)
@@ -193,7 +196,9 @@ def _read_loops(
     return loops
 
 
-def _bounds(part: Part, dims: abc.Mapping[str, str], extents: dict[str, int]) -> tuple[Bound, ...]:
+def read_bounds(
+    part: Part, dims: abc.Mapping[str, str], extents: dict[str, int]
+) -> tuple[Bound, ...]:
     """Return the loops of a directive, outermost first."""
     found: dict[str, Bound] = {}
     for text in _listed(part["factors"], _FACTOR):
@@ -267,5 +272,5 @@ def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
             )
 
 
-def _running(bounds: _Bounds) -> list[str]:
+def _running(bounds: Bounds) -> list[str]:
     return [str(bound) for bound in bounds if bound.runs > 1]

@@ -2,8 +2,8 @@
 
 ``explain_mapping`` puts together what the modules find out: ``bottleneck`` and ``cycles`` about the
 latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighbours``, and
-``dataflows`` of the textbooks. ``text`` and ``pictures`` show it. ``status`` says why a mapping is
-invalid.
+``dataflows`` of the textbooks. ``explain_hierarchy`` does it on an accelerator with any memories.
+``text`` and ``pictures`` show it.
 """
 
 from maestro_env.explanation.bottleneck import RESOURCES, Bottleneck, find_bottleneck
@@ -18,6 +18,8 @@ from maestro_env.explanation.cycles import (
 )
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.explanation import Explanation, explain_mapping
+from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
+from maestro_env.explanation.hierarchy_parts import Fill, Utilization
 from maestro_env.explanation.neighbours import (
     Neighbour,
     better,
@@ -45,16 +47,20 @@ __all__ = [
     "Delay",
     "Energy",
     "Explanation",
+    "Fill",
+    "HierarchyExplanation",
     "Neighbour",
     "Stage",
     "StepTimes",
     "Traffic",
+    "Utilization",
     "better",
     "better_with_room",
     "count_cycles",
     "count_energy",
     "count_reuse",
     "count_traffic",
+    "explain_hierarchy",
     "explain_mapping",
     "fill_buffers",
     "find_bottleneck",

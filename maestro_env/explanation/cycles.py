@@ -8,8 +8,7 @@ from functools import cached_property
 from maestro_env import _native
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation.bottleneck import RESOURCES
-from maestro_env.explanation.costs import cost_of
+from maestro_env.explanation.bottleneck import RESOURCES, cost_of
 from maestro_env.mapspace.mapping import Mapping
 
 PARTS = {

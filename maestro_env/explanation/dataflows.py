@@ -20,7 +20,7 @@ from maestro_env.base.registry import look_up
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation.costs import cost_of
+from maestro_env.explanation.bottleneck import cost_of
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.workloads.layer import Layer
 

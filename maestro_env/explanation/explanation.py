@@ -9,18 +9,23 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
+from maestro_env.explanation.bottleneck import Bottleneck, cost_of, find_bottleneck
 from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
-from maestro_env.explanation.costs import cost_of
 from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.neighbours import Neighbour, better, better_with_room, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
-from maestro_env.explanation.traffic import TENSORS, Energy, Traffic, count_energy, count_traffic
+from maestro_env.explanation.text import (
+    bound_lines,
+    cycle_lines,
+    energy_lines,
+    reuse_lines,
+    table,
+)
+from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
 from maestro_env.mapspace.mapping import Mapping
 
 _MOST_NEIGHBOURS = 5
-_Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -112,11 +117,11 @@ def text_of(explanation: Explanation) -> str:
     sections = (
         _heading(explanation),
         str(explanation.mapping).splitlines(),
-        _bound(explanation),
+        bound_lines(explanation.bottleneck),
         _cycles(explanation),
         _steps(explanation),
-        _energy(explanation),
-        _reuse(explanation),
+        energy_lines(explanation.energy),
+        reuse_lines(explanation.reuse, "main memory"),
         _buffers(explanation),
         _neighbours(explanation),
         _dataflows(explanation),
@@ -138,38 +143,9 @@ def _heading(explanation: Explanation) -> Iterator[str]:
     )
 
 
-def _bound(explanation: Explanation) -> Iterator[str]:
-    bottleneck = explanation.bottleneck
-    names = " and ".join(bottleneck.names)
-    if not bottleneck.names:
-        yield "Bound by the number of steps: no resource without limit saves a cycle"
-        return
-    if bottleneck.tied:
-        saved = _of(bottleneck.saved_together, bottleneck.latency_cycles)
-        yield f"Bound by {names}: without a limit to one of them nothing is saved, to all {saved}"
-        return
-    yield f"Bound by {bottleneck.names[0]}: saved without a limit to"
-    latency = bottleneck.latency_cycles
-    rows = [
-        (name, f"{saved:,.0f} cycles", f"{saved / latency:.1%}")
-        for name, saved in sorted(bottleneck.saved_cycles.items(), key=lambda each: -each[1])
-    ]
-    if len(bottleneck.names) > 1:
-        together = bottleneck.saved_together
-        rows.append(("all that save some", f"{together:,.0f} cycles", f"{together / latency:.1%}"))
-    yield from _table(rows)
-
-
 def _cycles(explanation: Explanation) -> Iterator[str]:
     cycles = explanation.cycles
-    yield "Cycles"
-    rows = [
-        (name, f"{count:,.0f}", f"{count / cycles.latency:.1%}", PARTS[name])
-        for name, count in cycles.parts.items()
-        if count
-    ]
-    rows.append(("all", f"{cycles.latency:,.0f}", "100.0%", ""))
-    yield from _table(rows, left=(0, 3))
+    yield from cycle_lines(cycles.parts, PARTS)
     yield (
         f"  {cycles.time_busy:.1%} of the time computes, with {cycles.pes_busy:.1%} of the PEs and "
         f"{cycles.lanes_busy:.1%} of what such a PE can do in a cycle"
@@ -181,41 +157,11 @@ def _steps(explanation: Explanation) -> Iterator[str]:
     yield f"A step of L2 (of {steps.steps:,}), in cycles; the slowest sets its time"
     delays = {"words come in": steps.ingress, "computation": steps.compute}
     delays["outputs go out"] = steps.egress
-    yield from _table([("", "least", "mean", "most"), *(_delay(*each) for each in delays.items())])
+    yield from table([("", "least", "mean", "most"), *(_delay(*each) for each in delays.items())])
 
 
 def _delay(name: str, delay: Delay) -> tuple[str, ...]:
     return name, f"{delay.least:,.0f}", f"{delay.mean:,.1f}", f"{delay.most:,.0f}"
-
-
-def _energy(explanation: Explanation) -> Iterator[str]:
-    energy = explanation.energy
-
-    def row(name: str, parts: Sequence[float]) -> tuple[str, ...]:
-        total = sum(parts)
-        cells = (f"{part:,.6g}" for part in parts) if len(parts) > 1 else ("",) * len(TENSORS)
-        return name, *cells, f"{total:,.6g}", f"{total / energy.total:.1%}"
-
-    yield "Energy (nJ)"
-    accesses = [
-        row(memory, parts.tolist())
-        for memory, parts in zip(energy.memories, energy.accesses, strict=True)
-    ]
-    header = ("", *TENSORS, "all", "")
-    yield from _table([header, row("MACs", [energy.macs]), *accesses, row("all", [energy.total])])
-
-
-def _reuse(explanation: Explanation) -> Iterator[str]:
-    yield "Reuse: how often a word is used at each place on its way, and the accesses that saves"
-    for tensor, stages in explanation.reuse.items():
-        yield f"  {tensor}"
-        rows = [
-            (f"  {stage.place}", f"{stage.factor:,.4g} times", f"{stage.avoided:,.0f} saved")
-            for stage in stages
-        ]
-        way = "to" if tensor == "output" else "from"
-        rows.append((f"  {way} main memory", f"{stages[-1].moved:,.0f} words", ""))
-        yield from _table(rows)
 
 
 def _buffers(explanation: Explanation) -> Iterator[str]:
@@ -230,7 +176,7 @@ def _buffers(explanation: Explanation) -> Iterator[str]:
         (*_buffer("L1 of a PE", buffers.l1), shared if buffers.cluster_bytes else ""),
         (*_buffer("L2", buffers.l2), f"{kept}; {enough}"),
     ]
-    yield from _table(rows, left=(0, 3))
+    yield from table(rows, left=(0, 3))
 
 
 def _buffer(name: str, buffer: Buffer) -> tuple[str, str, str]:
@@ -260,7 +206,7 @@ def _neighbours(explanation: Explanation) -> Iterator[str]:
     rows = [(*_changed(each, names), "") for each in found]
     rows += [(*_changed(each, names), _overflow(each)) for each in blocked]
     if rows:
-        yield from _table([header, *rows], left=(0, len(names) + 1))
+        yield from table([header, *rows], left=(0, len(names) + 1))
 
 
 def _changed(neighbour: Neighbour, names: Sequence[str]) -> tuple[str, ...]:
@@ -295,21 +241,6 @@ def _dataflows(explanation: Explanation) -> Iterator[str]:
         for each in explanation.dataflows
     ]
     header = ("", "cycles", "nJ", f"{objective.name} / this mapping's")
-    yield from _table([header, *rows])
+    yield from table([header, *rows])
     for dataflow in explanation.dataflows:
         yield f"  {dataflow.name}: {dataflow.how}"
-
-
-def _of(part: float, whole: float) -> str:
-    return f"{part:,.0f} of {whole:,.0f} cycles ({part / whole:.1%})"
-
-
-def _table(rows: _Rows, left: Sequence[int] = (0,)) -> Iterator[str]:
-    """Yield the lines of a table, whose columns are aligned left or right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if number in left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield f"  {'  '.join(cells)}".rstrip()

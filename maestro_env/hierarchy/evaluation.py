@@ -111,7 +111,7 @@ class HierarchyCost:
         energy_nj: of MACs, accesses and fan-outs.
         macs: of the layer.
         traffic: words between each pair of consecutive holders.
-        needed_bits: that the tiles take, by name of the physical memory.
+        tile_bits: that the tiles take, by name of the physical memory and by tensor.
     """
 
     status: str
@@ -123,7 +123,12 @@ class HierarchyCost:
     energy_nj: float
     macs: int
     traffic: tuple[Moved, ...]
-    needed_bits: Mapping[str, float]
+    tile_bits: Mapping[str, Mapping[str, float]]
+
+    @property
+    def needed_bits(self) -> dict[str, float]:
+        """Bits that all tiles take, by name of the physical memory."""
+        return {name: sum(bits.values()) for name, bits in self.tile_bits.items()}
 
 
 @dataclass(frozen=True)
@@ -185,15 +190,15 @@ class HierarchyEvaluator(Recomputed):
         if results is None:
             return None, status
         figures, traffic, bits = results
-        needed = {
-            element.name: each
+        tile_bits = {
+            element.name: dict(zip(TENSORS, each, strict=True))
             for element, each in zip(self.hierarchy.elements, bits, strict=True)
             if isinstance(element, MemoryElement) and element.pool is None
         }
         moved = tuple(Moved(*each) for each in traffic)
         found = dict(zip(FIGURES, figures, strict=True))
         cost = HierarchyCost(
-            status=status, macs=self.shape.macs, traffic=moved, needed_bits=needed, **found
+            status=status, macs=self.shape.macs, traffic=moved, tile_bits=tile_bits, **found
         )
         return cost, status
 

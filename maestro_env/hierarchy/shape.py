@@ -13,6 +13,9 @@ from maestro_env.workloads.layer import Layer, loop_of, nest
 DIMS = ("N", "G", "K", "C", "P", "Q", "R", "S")
 """Batch, groups, filters, channels, output rows and columns, window rows and columns."""
 
+INDEXING = {"input": "NGCPQRS", "filter": "GKCRS", "output": "NGKPQ"}
+"""Dimensions that index each tensor."""
+
 _FARTHEST = 2**16
 _OUTPUTS = {"P": ("Y", "R"), "Q": ("X", "S")}
 _OWN = {"Y'": "P", "X'": "Q"}
@@ -92,6 +95,11 @@ class Shape:
         own = {dim: name for name, dim in self.names.items()}
         return own.get(DIMS[number], DIMS[number])
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Extents of all of ``DIMS``."""
+        return {dim: self.extents.get(dim, 1) for dim in DIMS}
+
     def native(self) -> list[int]:
         """Return all extents in the order of ``DIMS``."""
-        return [self.extents.get(dim, 1) for dim in DIMS]
+        return [*self.sizes.values()]

@@ -27,8 +27,10 @@ class Model {
   const std::vector<Boundary>& boundaries() const { return traffic_.boundaries(); }
   const std::vector<Moved>& moved() const { return moved_; }
   const std::vector<Flows>& flows() const { return flows_; }
-  // Bits that the tiles take of the physical memory of an element.
-  double needs(int element) const { return costs_.needs(nest_, traffic_, element, kTensors); }
+  // Bits that the tiles of a tensor take of the physical memory of an element.
+  double needs(int element, int tensor) const {
+    return costs_.needs(nest_, traffic_, element, tensor);
+  }
   // The sum of the shares of all capacities that the tiles exceed them by.
   double missing() const { return costs_.missing(nest_, traffic_); }
   std::vector<Prices> prices() const { return costs_.prices(); }

@@ -51,7 +51,7 @@ class Hierarchy {
   }
 
   // Of one mapping: its status and, where there are results, the figures, the traffic and the bits
-  // that tiles take of the physical memory of each element, in plain Python numbers.
+  // that tiles of each tensor take of the physical memory of each element, in plain Python numbers.
   py::tuple evaluate(const std::vector<Entries>& loops) {
     const std::lock_guard lock(mutex_);
     hierarchy::Figures figures{};
@@ -60,7 +60,9 @@ class Hierarchy {
     if (!has_results(verdict)) return py::make_tuple(status, py::none());
     py::list needed;
     for (std::size_t e = 0; e + 2 < names_.size(); ++e) {
-      needed.append(model_.needs(static_cast<int>(e)));
+      const int element = static_cast<int>(e);
+      needed.append(py::make_tuple(model_.needs(element, kInput), model_.needs(element, kFilter),
+                                   model_.needs(element, kOutput)));
     }
     return py::make_tuple(status, py::make_tuple(row_of(figures), traffic(), needed));
   }

@@ -1,0 +1,280 @@
+"""Why a mapping costs what it does under the model ``hierarchy`` (docs/spec/hierarchy.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    Element,
+    FanoutElement,
+    MemoryElement,
+)
+from maestro_env.base.errors import MappingError
+from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
+from maestro_env.explanation.hierarchy_parts import (
+    Fill,
+    Utilization,
+    energy_of,
+    fills_of,
+    reuse_of,
+    utilization_of,
+)
+from maestro_env.explanation.reuse import Stage
+from maestro_env.explanation.text import (
+    bound_lines,
+    cycle_lines,
+    energy_lines,
+    reuse_lines,
+    table,
+)
+from maestro_env.explanation.traffic import Energy
+from maestro_env.hierarchy.bounds import Bounds, lower_bound
+from maestro_env.hierarchy.cuts import cuts_of, units_of
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.floors import tensor_words
+from maestro_env.workloads.layer import Layer
+
+NEST_PARTS = {
+    "first_fill": "first tiles travel inwards, memory by memory",
+    "compute": "the unit with the largest tiles works, step by step",
+    "port_wait": "the busiest port takes longer than that",
+    "last_drain": "last outputs travel outwards",
+}
+"""Parts of the latency, and what happens in them (H6)."""
+
+_COMPUTE = "compute"
+# Fields of memories that cost time: what they are called, and the value that costs none.
+_LIMITS: Mapping[str, tuple[str, Any]] = {
+    "bw": ("bandwidth", None),
+    "read_bw": ("read bandwidth", None),
+    "write_bw": ("write bandwidth", None),
+    "cache": ("cache misses", None),
+    "launch_cycles": ("launches", 0.0),
+}
+
+
+@dataclass(frozen=True)
+class HierarchyExplanation:
+    """Why a valid mapping costs what it does; ``print(explanation)`` shows it.
+
+    Args:
+        evaluator: of the layer and the accelerator.
+        mapping: what is explained.
+        cost: of the mapping.
+        bottleneck: what bounds its latency: compute, or ports of memories.
+        cycles: by part of ``NEST_PARTS``; they add up to the latency.
+        utilization: of the MACs, and where it is lost.
+        energy: of MACs, memories and fan-outs, from the innermost; those without energy left out.
+        reuse: accesses avoided, by tensor.
+        accesses: of the first memory, by tensor, in words.
+        least_accesses: of which a mapping can have no fewer: every word once.
+        bounds: of any mapping.
+        fills: of the memories, main memory left out.
+    """
+
+    evaluator: HierarchyEvaluator
+    mapping: NestMapping
+    cost: HierarchyCost
+    bottleneck: Bottleneck
+    cycles: Mapping[str, float]
+    utilization: Utilization
+    energy: Energy
+    reuse: Mapping[str, tuple[Stage, ...]]
+    accesses: Mapping[str, float]
+    least_accesses: Mapping[str, int]
+    bounds: Bounds
+    fills: tuple[Fill, ...]
+
+    def __str__(self) -> str:
+        sections = (
+            _heading(self),
+            bound_lines(self.bottleneck),
+            cycle_lines(self.cycles, NEST_PARTS),
+            _utilization(self),
+            energy_lines(self.energy) if self.energy.total else ["Energy: none is known"],
+            reuse_lines(self.reuse, self.evaluator.hierarchy.names[0]),
+            _least(self),
+            _fills(self),
+        )
+        return "\n\n".join("\n".join(section) for section in sections)
+
+    def figures(self) -> dict[str, Any]:
+        """Return all numbers as plain ones, for JSON."""
+        rows = zip(self.energy.memories, self.energy.accesses.tolist(), strict=True)
+        return {
+            "latency_cycles": self.cost.latency_cycles,
+            "cycles": dict(self.cycles),
+            "bound_by": list(self.bottleneck.names),
+            "saved_cycles": self.bottleneck.saved_cycles,
+            "utilization": {"total": self.utilization.total, **asdict(self.utilization)},
+            "energy_nj": {
+                "total": self.cost.energy_nj,
+                "macs": self.energy.macs,
+                **{name: dict(zip(TENSORS, row, strict=True)) for name, row in rows},
+            },
+            "reuse": {
+                tensor: [asdict(stage) for stage in stages] for tensor, stages in self.reuse.items()
+            },
+            "accesses": dict(self.accesses),
+            "least_accesses": dict(self.least_accesses),
+            "least_cycles": self.bounds.latency_cycles,
+            "least_nj": self.bounds.energy_nj,
+            "filled": {each.name: each.share for each in self.fills},
+        }
+
+
+def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> HierarchyExplanation:
+    """Explain why a valid mapping costs what it does.
+
+    Raises:
+        MappingError: an invalid mapping; the message says why, and what to change.
+    """
+    cost, status = evaluator.evaluate(mapping)
+    if cost is None or status != "ok":
+        raise MappingError(_why_invalid(evaluator, mapping, cost, status))
+    first = evaluator.hierarchy.names[0]
+    outermost = [each for each in cost.traffic if each.parent == first]
+    parts = (
+        cost.first_cycles,
+        cost.compute_cycles,
+        max(cost.port_cycles - cost.compute_cycles, 0.0),
+        cost.last_cycles,
+    )
+    return HierarchyExplanation(
+        evaluator=evaluator,
+        mapping=mapping,
+        cost=cost,
+        bottleneck=_bottleneck(evaluator, mapping),
+        cycles=dict(zip(NEST_PARTS, parts, strict=True)),
+        utilization=utilization_of(evaluator, mapping, cost),
+        energy=energy_of(evaluator.hierarchy, cost),
+        reuse={tensor: reuse_of(evaluator.hierarchy, cost, tensor) for tensor in TENSORS},
+        accesses={each.tensor: each.parent_reads + each.parent_writes for each in outermost},
+        least_accesses=dict(zip(TENSORS, tensor_words(evaluator.shape), strict=True)),
+        bounds=lower_bound(evaluator.layer, evaluator.hierarchy, evaluator.conventions),
+        fills=tuple(fills_of(evaluator.hierarchy, cost)),
+    )
+
+
+# --- What is found out --------------------------------------------------------------------------
+
+
+def _why_invalid(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost | None, status: str
+) -> str:
+    """Name what exceeds a limit, and the way out."""
+    elements = evaluator.hierarchy.elements
+    if cost is not None:
+        for fill in fills_of(evaluator.hierarchy, cost):
+            if fill.share is not None and fill.share > 1:
+                return (
+                    f"{status}: tiles take {fill.needed_bits:,.0f} bits of {fill.name}, which has "
+                    f"{fill.capacity_bits:,}; make tiles above it smaller"
+                )
+    if status == "fanout_exceeded":
+        cuts = cuts_of(evaluator.shape, mapping)
+        for element, each in zip(elements, cuts, strict=True):
+            if isinstance(element, FanoutElement) and units_of(each) > (element.size or math.inf):
+                return (
+                    f"{status}: loops of {element.name} take {units_of(each)} instances, of "
+                    f"{element.size}; make their tiles larger"
+                )
+    hints = {
+        "bad_tile": "allowed: tiles from 1, and one loop over a dimension at an element",
+        "overflow": "counters exceed 2^60; allowed: smaller layers, or fewer units",
+    }
+    return f"{status}: {hints.get(status, '')}"
+
+
+def _bottleneck(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Bottleneck:
+    """Evaluate the mapping without each limit."""
+    hierarchy = evaluator.hierarchy
+    ports = [
+        f"{element.name} {what}"
+        for element in hierarchy.elements
+        for field, (what, free) in _LIMITS.items()
+        if getattr(element, field, free) != free
+    ]
+
+    def latency_without(names: Collection[str]) -> float:
+        freed = replace(hierarchy, elements=[_freed(each, names) for each in hierarchy.elements])
+        cost, _ = replace(evaluator, hierarchy=freed).evaluate(mapping)
+        assert cost is not None
+        if _COMPUTE in names:
+            return cost.first_cycles + cost.port_cycles + cost.last_cycles
+        return cost.latency_cycles
+
+    return bottleneck_among((_COMPUTE, *ports), latency_without)
+
+
+def _freed(element: Element, names: Collection[str]) -> Element:
+    """Return an element without limits of the ports that are named."""
+    if not isinstance(element, MemoryElement):
+        return element
+    unlimited = {
+        field: free for field, (what, free) in _LIMITS.items() if f"{element.name} {what}" in names
+    }
+    return replace(element, **unlimited)
+
+
+# --- Text ---------------------------------------------------------------------------------------
+
+
+def _heading(explanation: HierarchyExplanation) -> Iterator[str]:
+    evaluator, cost = explanation.evaluator, explanation.cost
+    extents = evaluator.shape.extents.items()
+    shape = " ".join(f"{dim}{extent}" for dim, extent in extents if extent > 1)
+    layer = f"{evaluator.layer} ({shape})" if isinstance(evaluator.layer, Layer) else shape
+    yield f"{layer} on {evaluator.hierarchy.name or 'hardware'}, model hierarchy"
+    yield (
+        f"{cost.latency_cycles:,.0f} cycles, {cost.energy_nj:,.6g} nJ, "
+        f"{explanation.utilization.total:.1%} of the peak throughput"
+    )
+    bounds = explanation.bounds
+    yield (
+        f"No mapping takes less than {bounds.latency_cycles:,.0f} cycles, "
+        f"{bounds.energy_nj:,.6g} nJ"
+    )
+    yield ""
+    for name, loops in zip(evaluator.hierarchy.names, explanation.mapping, strict=True):
+        listed = ", ".join(f"{dim} in tiles of {tile}" for dim, tile in loops)
+        yield f"{name}: {listed or 'no loop'}"
+
+
+def _utilization(explanation: HierarchyExplanation) -> Iterator[str]:
+    yield "Utilization"
+    used = explanation.utilization
+    rows = [
+        ("time", used.time, "with computation"),
+        *((name, share, "of the instances have work") for name, share in used.fanouts.items()),
+        ("tiles", used.tiles, "of the largest tile, on average: others are ragged"),
+    ]
+    if used.lanes < 1:
+        rows.append(("lanes", used.lanes, "of the MACs that a unit does in a cycle"))
+    if used.steps < 1:
+        rows.append(("steps", used.steps, "of the time has MACs; steps take some cycles at least"))
+    rows.append(("all", used.total, "of the peak throughput"))
+    yield from table([(name, f"{share:.1%}", what) for name, share, what in rows], left=(0, 2))
+
+
+def _least(explanation: HierarchyExplanation) -> Iterator[str]:
+    yield f"Words read from and written to {explanation.evaluator.hierarchy.names[0]}"
+    rows: list[Sequence[str]] = [("", "words", "every word once", "")]
+    for tensor, least in explanation.least_accesses.items():
+        words = explanation.accesses[tensor]
+        rows.append((tensor, f"{words:,.0f}", f"{least:,}", f"{words / least:,.4g} times"))
+    yield from table(rows)
+
+
+def _fills(explanation: HierarchyExplanation) -> Iterator[str]:
+    yield "Memories"
+    rows = []
+    for fill in explanation.fills:
+        room = "" if fill.capacity_bits is None else f"of {fill.capacity_bits / 8:,.6g} B"
+        share = "no limit" if fill.share is None else f"{fill.share:.1%}"
+        rows.append((fill.name, f"{fill.needed_bits / 8:,.6g}", room, share))
+    yield from table(rows) if rows else iter(["  none"])
