@@ -26,6 +26,7 @@ from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import print_tables
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import DEFAULT_MODEL
 
 
@@ -83,7 +84,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
-    if best is not None and contest.goal.problem.model == DEFAULT_MODEL:
+    if best is not None and contest.goal.problem.model in (DEFAULT_MODEL, MODEL):
         print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
     print(printable(f"plot: {png}"))
 

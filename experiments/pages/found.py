@@ -12,9 +12,16 @@ import numpy as np
 from experiments.search.goals import Goal, mapping_text
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL
-from maestro_env.evaluation.problem import AnyProblem, Problem
-from maestro_env.explanation import TENSORS, count_energy, explain_mapping, find_bottleneck
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.explanation import (
+    TENSORS,
+    count_energy,
+    explain_hierarchy,
+    explain_mapping,
+    find_bottleneck,
+)
 from maestro_env.optimum.known import known_optimum
 
 
@@ -92,6 +99,8 @@ class Found:
     @cached_property
     def explanation(self) -> str:
         """Why the mapping costs what it does; the loop nest alone under a model that cannot say."""
+        if isinstance(problem := self.goal.problem, HierarchyProblem):
+            return str(explain_hierarchy(problem.space.evaluator, self.mapping))
         try:
             return str(explain_mapping(self.goal.two_levels, self.mapping, self.goal.objective))
         except ModelError:
@@ -145,9 +154,11 @@ def bound_and_gap(
 
 def bottleneck(problem: AnyProblem, mapping: Any) -> str:
     """Return the resource of which more would save most cycles; ``-`` where none is known."""
-    if not isinstance(problem, Problem):
-        return "-"
+    if isinstance(problem, HierarchyProblem):
+        found = explain_hierarchy(problem.space.evaluator, mapping).bottleneck
+        return next(iter(found.names), "-")
     try:
-        return next(iter(find_bottleneck(problem, mapping).names), "-")
+        two_levels = require_two_levels(problem, "a bottleneck")
+        return next(iter(find_bottleneck(two_levels, mapping).names), "-")
     except ModelError:
         return "-"

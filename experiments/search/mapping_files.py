@@ -18,7 +18,7 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.errors import MappingError, ModelError
+from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
@@ -45,11 +45,6 @@ def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
         RecordError: a directory of another kind.
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
-    if is_nest(config):
-        raise ModelError(
-            f"{config.file} has a mapping under model {MODEL}; allowed: one of two levels, or the "
-            "command evaluate"
-        )
     given = None if config.layer is None else find_layer(config.layer)
     machine = None if config.hardware is None else find_hardware(config.hardware)
     file = config.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError, printable, quoted
 from maestro_env.hierarchy.evaluation import NestMapping
 
@@ -46,10 +46,9 @@ def read_nest(text: str, hierarchy: Hierarchy, source: str = "mapping") -> NestM
 
 
 def nest_lines(hierarchy: Hierarchy, mapping: NestMapping) -> str:
-    """Write a mapping as a line for each element with loops, outermost first."""
-    lines = []
-    for element, loops in zip(hierarchy.elements, mapping, strict=True):
-        cut = ", ".join(f"{dim} in tiles of {tile:,}" for dim, tile in loops)
-        beside = " side by side" if isinstance(element, FanoutElement) else ""
-        lines += [f"{printable(element.name)}: {cut}{beside}"] if loops else []
-    return "\n".join(lines) or "no loops: one tile holds the layer"
+    """Write a mapping as a line for each element, outermost first."""
+    return "\n".join(
+        f"{printable(name)}: "
+        + (", ".join(f"{dim} in tiles of {tile}" for dim, tile in loops) or "no loop")
+        for name, loops in zip(hierarchy.names, mapping, strict=True)
+    )
