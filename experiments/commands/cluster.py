@@ -12,7 +12,8 @@ import numpy as np
 
 from clustering import AGENTS, LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
 from clustering.stability import stability
-from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, require_fit
+from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal
+from experiments.search.named_mappers import require_fit
 from experiments.search.samples import collect, default_cache
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text

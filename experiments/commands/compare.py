@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.search.goals import MAPPERS_HELP, split_layers
+from experiments.pages.headline import memories
+from experiments.search.goals import split_layers
+from experiments.search.named_mappers import MAPPERS_HELP
 from experiments.shell.files import write_text
 from experiments.shell.flags import option
 from experiments.study.config import StudyConfig
@@ -21,6 +23,7 @@ from experiments.study.tables import (
     write_seconds,
     write_table,
 )
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP
 
@@ -67,6 +70,9 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     for each in contests:
         if each.why_none:
             print(printable(f"{each.layer}, {each.objective}: {each.why_none}"))
+    hardware = contests[0].goal.problem.hardware
+    if isinstance(hardware, Hierarchy):
+        print("\n".join([printable(f"on {hardware.name}"), *memories(hardware)]))
     print(printable(f"tables: {directory / 'table.md'}"))
     for path in pictures:
         print(printable(f"plot: {path}"))

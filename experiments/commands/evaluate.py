@@ -1,4 +1,4 @@
-"""``maestro-env evaluate``: score a mapping file under both cost models."""
+"""``maestro-env evaluate``: score a mapping file under the cost models that know such mappings."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.pages.headline import taken
+from experiments.search.goals import mapping_text
 from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import read_mapped
+from experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
 from experiments.shell import cli
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError, option
-from experiments.shown.tables import Sheet
+from experiments.shown.tables import Sheet, shown
 from maestro_env.base.errors import ModelError, printable
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, format_by_ending
+from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
 
 
 @dataclass(frozen=True)
 class Config(MappingConfig):
-    """Score one mapping under both cost models; print its loop nest and its figures."""
+    """Score one mapping under the cost models that know it; print its loop nest and its figures."""
 
     write: str | None = option(None, "also write the mapping to this new file", value="file")
     format: str | None = option(
@@ -48,6 +51,8 @@ def execute(config: Config) -> int:
 
     The default model says whether it is valid: others have faults of their own.
     """
+    if is_nest(config):
+        return _evaluate_nest(config)
     mapping, space = read_mapped(config)
     _write(config, mapping, Problem(space))
     problems = list(_problems(space))
@@ -66,6 +71,32 @@ def execute(config: Config) -> int:
         print(printable(f"wrote {config.write}"))
     _, status = Problem(space).evaluate_mapping(mapping)
     return 0 if status == STATUSES[OK] else cli.FAILED
+
+
+def _evaluate_nest(config: Config) -> int:
+    """Do the same for a mapping on an accelerator with any memories."""
+    if config.write is not None or config.format is not None:
+        raise UsageError("--write and --format: allowed for mappings of two levels")
+    mapping, problem = read_nest_mapped(config)
+    cost, status = problem.space.evaluator.evaluate(mapping)
+    print(f"{mapping_text(problem, mapping)}\n")
+    print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {status}"))
+    if cost is not None:
+        for line in taken(problem, mapping):
+            print(line)
+        print()
+        _traffic(cost).print()
+    return 0 if status == STATUSES[OK] else cli.FAILED
+
+
+def _traffic(cost: HierarchyCost) -> Sheet:
+    """Return the words that move between memories."""
+    rows = [
+        (each.tensor, each.parent, each.child, *map(_shown, (each.parent_words, each.child_words)))
+        for each in cost.traffic
+    ]
+    headers = ("words at\nthe outer", "words at\nthe inner")
+    return Sheet("Words moved", ("tensor", "from or to", "to or from"), headers, rows)
 
 
 def _write(config: Config, mapping: Mapping, problem: Problem) -> None:

@@ -6,21 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import read_mapped, recorded_objective
+from experiments.search.mapping_files import (
+    is_nest,
+    read_mapped,
+    read_nest_mapped,
+    recorded_objective,
+)
 from experiments.shell.files import ensure_directory, replacing
-from experiments.shell.flags import option
+from experiments.shell.flags import UsageError, option
 from experiments.shown.plots import save
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation import Explanation, explain_mapping
+from maestro_env.explanation import Explanation, explain_hierarchy, explain_mapping
 from maestro_env.explanation.pictures import time_figure, traffic_figure
 from maestro_env.explanation.rendering import picture
 
 
 @dataclass(frozen=True)
 class Config(MappingConfig):
-    """Show why a mapping costs what it does under the model exact, and how to improve it."""
+    """Show why a mapping costs what it does, and under the model exact how to improve it."""
 
     objective: str | None = option(
         None, f"judges other mappings: {OBJECTIVE_HELP} (default: that of FILE, or edp)"
@@ -32,6 +37,8 @@ class Config(MappingConfig):
 
 def execute(config: Config) -> int:
     """Read, explain, print, draw, and return the exit status."""
+    if is_nest(config):
+        return _explain_nest(config)
     objective = find_objective(config.objective or recorded_objective(Path(config.file)) or "edp")
     mapping, space = read_mapped(config)
     explanation = explain_mapping(Problem(space), mapping, objective)
@@ -41,6 +48,15 @@ def execute(config: Config) -> int:
     if config.out is not None:
         print()
         print(printable(f"pictures: {config.out}"))
+    return 0
+
+
+def _explain_nest(config: Config) -> int:
+    """Explain a mapping on an accelerator with any memories."""
+    if config.objective is not None or config.out is not None:
+        raise UsageError("--objective and --out: allowed for mappings of two levels")
+    mapping, problem = read_nest_mapped(config)
+    print(explain_hierarchy(problem.space.evaluator, mapping))
     return 0
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.problem import AUTO, find_schema
 from maestro_env.workloads.layer import Layer
 
@@ -34,6 +36,8 @@ def execute(config: Config) -> int:
         print(f"{name}: {text}")
     for name, chip in CHIPS.items():
         print(f"{name}: {chip.source}; {chip.note}")
+    chips = ", ".join(built_chips())
+    print(f"with all their memories, for model {MODEL} (docs/hierarchy.md): {chips}")
     print("\nTechnologies")
     for name in TECHNOLOGIES:
         print(f"{name}: {SOURCES[name]}")

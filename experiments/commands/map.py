@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,18 @@ from experiments.network.mapped_network import MappedNetwork, left_out_lines, se
 from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import found_line, take
+from experiments.pages.real import moved_bits
 from experiments.pages.sections import Choice
 from experiments.pages.writer import write_report
-from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
+from experiments.search.goals import (
+    AnyProblemConfig,
+    make_goal,
+    mapping_text,
+    schema_note,
+    write_mapping,
+)
 from experiments.search.library import add_to_library, find_library
+from experiments.search.named_mappers import require_fit
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     distinct_name,
@@ -29,7 +37,6 @@ from experiments.shell.files import (
     safe_name,
     write_csv,
     write_json,
-    write_text,
 )
 from experiments.shell.flags import (
     PROGRAM,
@@ -44,12 +51,17 @@ from experiments.shell.flags import (
 from experiments.shown.tables import Sheet, shown, shown_gap, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.prior.proposals import PROPOSALS, load_prior
 from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
+
+# Prior and proof need mappings of two levels. A mapper takes more samples than they do.
+_OF_ANY_MEMORIES = "marl"
+_SAMPLES_OF_IT = 2_000
 
 
 @dataclass(frozen=True)
@@ -66,12 +78,23 @@ class _NetworkFlags:
         "edp", "what to minimise: latency, energy, or a product of them such as edp, ed2p"
     )
     mapper: str | None = option(
-        None, "mapper of every layer (default: prior, then the proof of the optimum within --nodes)"
+        None,
+        "mapper of every layer (default: prior, then the proof of the optimum within --nodes; "
+        f"{_OF_ANY_MEMORIES} under model {MODEL})",
     )
-    samples: int = option(PROPOSALS, "samples of a layer's mapper", least=1)
+    samples: int | None = option(
+        None,
+        f"samples of a layer's mapper (default: {PROPOSALS}; {_SAMPLES_OF_IT:,} under model "
+        f"{MODEL})",
+        least=1,
+        kind=int,
+    )
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
-    front: int = option(
-        PROPOSALS, "samples for latency and for energy, each, that a choice for the network needs"
+    front: int | None = option(
+        None,
+        "samples for latency and for energy, each, that a choice for the network needs (default: "
+        "that of --samples)",
+        kind=int,
     )
     transfer: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(
@@ -84,7 +107,7 @@ class _NetworkFlags:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _NetworkFlags):
+class Config(AnyProblemConfig, _NetworkFlags):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
     threads: int = threads_option()
@@ -114,9 +137,11 @@ def execute(config: Config) -> int:
         connect(config.ray)
     stem = f"{safe_name(network.name)}-{safe_name(config.objective)}"
     directory = run_directory(config.out, stem, config.resume)
-    settings = SearchSettings(
-        config.mapper, config.samples, config.nodes, config.front, config.seed
+    standard = _SAMPLES_OF_IT if config.model == MODEL else PROPOSALS
+    samples, front = (
+        standard if given is None else given for given in (config.samples, config.front)
     )
+    settings = SearchSettings(_mapper(config), samples, config.nodes, front, config.seed)
     try:
         mapped, status = map_layers(
             network,
@@ -141,27 +166,34 @@ def execute(config: Config) -> int:
     return _report(mapped, config, directory)
 
 
+def _mapper(config: Config) -> str | None:
+    """Return the mapper of every layer; None for the prior and the proof."""
+    return config.mapper or (_OF_ANY_MEMORIES if config.model == MODEL else None)
+
+
 def _resolve(config: Config) -> tuple[Network, Path | None]:
     """Look up and check everything that can be before a sample is spent."""
     network = find_network(config.network, parse_dims(config.dim or ""))
-    hardware = find_hardware(config.hardware)
+    accelerator = config.accelerator()
     require_of_network(config.objective)
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
-    goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
+    goals = [make_goal(config, layer, accelerator, config.objective) for layer in network.layers]
     warnings = [goal.problem.stride_warning() for goal in goals]
-    if config.mapper is None:
-        given = [(goal.problem, goal.objective) for goal in goals]
+    mapper = _mapper(config)
+    if mapper is None:
+        given = [(goal.two_levels, goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
     for warning in dict.fromkeys(warnings):
         if warning:
             print(printable(f"warning: {warning}"), file=sys.stderr)
-    if config.mapper is not None:
-        if config.mapper == "all" or "," in config.mapper:
-            raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
-        require_fit([config.mapper], goals)
+    if mapper is not None:
+        if mapper == "all" or "," in mapper:
+            raise UsageError(f"--mapper {mapper}: allowed: one mapper")
+        require_fit([mapper], goals)
     if config.library is None:
         return network, None
+    require_two_levels(goals[0].problem, "--library")
     library = find_library(config.library)
     add_to_library(library, [])
     return network, library
@@ -200,12 +232,15 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     layers = f"{executions} executions of {len(network.layers)} layers"
     yield shown(f"{network.name} on {hardware.name}: {layers}")
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
-    peak = choice.latency_cycles * hardware.num_pes * hardware.simd_lanes
-    yield from take(choice.latency_cycles, choice.energy_nj, macs / peak, hardware)
+    peak = choice.latency_cycles * hardware.peak_macs_per_cycle
+    utilization = macs / peak if math.isfinite(peak) else None
+    taken = (choice.latency_cycles, choice.energy_nj, utilization)
+    yield from take(*taken, hardware, macs, _moved(mapped, choice))
     if mapped.unmapped:
         yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
-    area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
-    yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
+    if choice.area_um2 is not None:
+        area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
+        yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
     cycles = [
         layer.count * cost.latency_cycles
         for (layer, _), cost in zip(mapped.mapped, choice.costs, strict=True)
@@ -214,8 +249,21 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     layer, found = mapped.mapped[slowest]
     yield ""
     yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
-    vector = np.array(choice.vectors[slowest], dtype=np.int32)
-    yield str(found.goal.problem.space.decode(vector))
+    yield mapping_text(found.goal.problem, _mapping(found, choice.vectors[slowest]))
+
+
+def _mapping(found: SearchedLayer, vector: Sequence[int]) -> Any:
+    return found.goal.problem.space.decode(np.array(vector, dtype=np.int32))
+
+
+def _moved(mapped: MappedNetwork, choice: Choice) -> dict[str, float]:
+    """Return the bits that each memory sends and takes for all executions of all layers."""
+    moved: dict[str, float] = {}
+    for (layer, found), vector in zip(mapped.mapped, choice.vectors, strict=True):
+        parts = moved_bits(found.goal.problem, _mapping(found, vector))
+        for memory, bits in parts.items():
+            moved[memory] = moved.get(memory, 0.0) + layer.count * bits
+    return moved
 
 
 def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
@@ -271,8 +319,7 @@ def _write(
     for (_, found), row in zip(mapped.mapped, rows, strict=True):
         mapping = found.goal.problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
-        write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
-        write_text(path.with_name(f"{path.name}.m"), mapping.to_m(found.goal.problem.layer))
+        write_mapping(path, found.goal, mapping)
     network = mapped.network
     entry = {
         "schema": "maestro-env/network/1",

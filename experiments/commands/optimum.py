@@ -52,7 +52,7 @@ def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
-    require_bounded(goal.problem, goal.objective)
+    require_bounded(goal.two_levels, goal.objective)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     names = (goal.problem.layer.name, goal.objective.name, "optimum")
@@ -118,12 +118,12 @@ def _headline(goal: Goal, found: ProofState) -> Iterator[str]:
         return
     above = "the proven optimum" if found.proven else f"at most {found.gap:.2%} above the optimum"
     yield found_line(goal.objective, found.best, above)
-    yield place(str(problem.layer), problem)
+    yield place(str(problem.layer), goal)
     yield from taken_by(problem, found.best_point)
 
 
 def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
-    problem = goal.problem
+    problem = goal.two_levels
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
         f"best {goal.objective.label}": significant(best, 7),

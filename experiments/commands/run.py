@@ -13,7 +13,8 @@ import numpy as np
 
 from experiments.pages.headline import above_optimum, found_line, place, taken_by
 from experiments.search.cells import Finished, join_traces, trace_path
-from experiments.search.goals import FIRST_MAPPERS, MAPPERS_HELP, Goal, LayerConfig, write_best
+from experiments.search.goals import Goal, LayerConfig, write_best
+from experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import PROGRAM, option
@@ -25,6 +26,7 @@ from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import print_tables
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import DEFAULT_MODEL
 
 
@@ -82,7 +84,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
-    if best is not None and contest.goal.problem.model == DEFAULT_MODEL:
+    if best is not None and contest.goal.problem.model in (DEFAULT_MODEL, MODEL):
         print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
     print(printable(f"plot: {png}"))
 
@@ -94,7 +96,7 @@ def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     yield found_line(goal.objective, value, above)
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
-    yield shown(f"{place(contest.layer, goal.problem)}, found by {found}{seed}")
+    yield shown(f"{place(contest.layer, goal)}, found by {found}{seed}")
     yield from taken_by(goal.problem, best.best_point or ())
 
 

@@ -219,7 +219,7 @@ class _LayerSearch:
             self._add(evaluator)
             return "table", 0, known.bound
         try:
-            search = OptimumSearch(goal.problem, goal.objective)
+            search = OptimumSearch(goal.two_levels, goal.objective)
         except OptimumError:
             self._search(_PROPOSING, goal.objective, settings.samples)
             return _PROPOSING, 0, goal.lower_bound if known is None else known.bound
@@ -239,7 +239,7 @@ class _LayerSearch:
 
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
-        problem, given = self._work.goal.problem, [*self._work.start]
+        problem, given = self._work.goal.two_levels, [*self._work.start]
         if known := known_optimum(problem, objective):
             given.append(known.point.tolist())
         proposals = np.concatenate([*opening(problem, objective, samples)])

@@ -15,6 +15,7 @@ from experiments.network.layer_search import SearchedLayer, powers_of
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Choice, Section, distinct
 from experiments.pages.writer import write_report
+from experiments.search.accelerators import Accelerator
 from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
@@ -38,7 +39,7 @@ class MappedNetwork:
     """
 
     network: Network
-    hardware: Hardware
+    hardware: Accelerator
     layers: tuple[SearchedLayer, ...]
     settings: dict[str, Any]
 
@@ -118,16 +119,17 @@ class MappedNetwork:
         costs = [_cost(each.goal, point) for each, point in zip(layers, points, strict=True)]
         counts = [layer.count for layer, _ in self.mapped]
         executed = list(zip(counts, costs, strict=True))
-        l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
+        buffers: tuple[float | None, ...] = (None, None, None)
+        if isinstance(self.hardware, Hardware):
+            l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
+            buffers = l1, l2, self.hardware.area_um2(l1, l2)
         return Choice(
             name,
             tuple(costs),
             tuple(tuple(each.tolist()) for each in points),
             math.fsum(count * cost.latency_cycles for count, cost in executed),
             math.fsum(count * cost.energy_nj for count, cost in executed),
-            l1,
-            l2,
-            self.hardware.area_um2(l1, l2),
+            *buffers,
         )
 
 

@@ -20,6 +20,7 @@ from experiments.network.layer_search import (
     require_of_network,
 )
 from experiments.network.mapped_network import MappedNetwork
+from experiments.search.accelerators import accelerator_record, find_accelerator
 from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
@@ -31,7 +32,7 @@ from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
-from maestro_env.accelerators.finding import find_hardware
+from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.transfer import spread
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
@@ -115,7 +116,8 @@ def map_layers(
         problem: hardware, cost model and map space.
         objective: what is minimised for every layer: latency, energy, or a product such as edp.
         settings: of the searches; None for the defaults.
-        transfer: whether searches start from the mappings of similar layers.
+        transfer: whether searches start from the mappings of similar layers; without effect where
+            mappings do not have two levels.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
         jobs: layers at a time, one process each.
@@ -126,8 +128,10 @@ def map_layers(
         The mapped network, None unless all layers are, and an exit status.
     """
     settings = settings or SearchSettings()
-    hardware = find_hardware(problem.hardware)
-    goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
+    accelerator = find_accelerator(problem.hardware, problem.model)
+    goals = [make_goal(problem, layer, accelerator, objective) for layer in network.layers]
+    # Mappings of other layers are proposals only where all have two levels.
+    transfer = transfer and all(isinstance(goal.problem, Problem) for goal in goals)
     digest = load_prior().file.digest if settings.mapper is None else None
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
@@ -158,7 +162,7 @@ def map_layers(
     layers = tuple(found[index] for index in range(len(goals)))
     if library is not None:
         add_to_library(library, [entry for each in layers if (entry := _entry(each))])
-    return MappedNetwork(network, hardware, layers, facts["config"]), 0
+    return MappedNetwork(network, accelerator, layers, facts["config"]), 0
 
 
 def _check_records(
@@ -212,7 +216,7 @@ def _facts(
     given = {field.name: getattr(problem, field.name) for field in fields(ProblemConfig)}
     return {
         "network": {"name": network.name, "layers": [_layer(each) for each in network.layers]},
-        "hardware": goal.problem.hardware.record(),
+        "hardware": accelerator_record(goal.problem.hardware),
         "config": {**given, **asdict(settings), "objective": goal.objective.name, **start},
     }
 

@@ -74,9 +74,9 @@ def charts_of(section: Section) -> Iterator[Chart]:
         yield _designs(section, "Latency and energy", "latency_cycles", "energy_nj")
         yield _designs(section, "Area and EDP", "area_um2", "edp")
     hardware = section.hardware
-    if hardware is not None and any(found.intensity for found in section.found):
+    if isinstance(hardware, Hardware) and any(found.intensity for found in section.found):
         yield _roofline(section, hardware)
-    if hardware is not None and any(found.energy for found in section.found):
+    if isinstance(hardware, Hardware) and any(found.energy for found in section.found):
         yield _energy_by_layer(section)
         yield _energy_by_memory(section, hardware)
     if section.total is None:
@@ -126,7 +126,7 @@ def _roofline(section: Section, hardware: Hardware) -> Chart:
         for found in section.found
         if found.intensity
     ]
-    peak = hardware.num_pes * hardware.simd_lanes
+    peak = hardware.peak_macs_per_cycle
     ridge = peak / hardware.offchip_bw
     places = [found.intensity for found in section.found if found.intensity]
     low, high = min(places) / 2, max(places) * 2

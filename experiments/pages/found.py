@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from experiments.search.goals import Goal
+from experiments.search.goals import Goal, mapping_text
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.models import find_model
-from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation import TENSORS, count_energy, explain_mapping, find_bottleneck
-from maestro_env.mapspace.mapping import Mapping
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.explanation import (
+    TENSORS,
+    count_energy,
+    explain_hierarchy,
+    explain_mapping,
+    find_bottleneck,
+)
 from maestro_env.optimum.known import known_optimum
 
 
@@ -62,8 +69,8 @@ class Found:
     curves: tuple[Curve, ...]
 
     @cached_property
-    def mapping(self) -> Mapping:
-        """The loop nest."""
+    def mapping(self) -> Any:
+        """The loop nest, as the space decodes it."""
         return self.goal.problem.space.decode(np.array(self.vector, dtype=np.int32))
 
     @cached_property
@@ -84,13 +91,20 @@ class Found:
         """The resource of which more would save most cycles."""
         return bottleneck(self.goal.problem, self.mapping)
 
+    @property
+    def nest(self) -> str:
+        """The loop nest as people read it."""
+        return mapping_text(self.goal.problem, self.mapping)
+
     @cached_property
     def explanation(self) -> str:
         """Why the mapping costs what it does; the loop nest alone under a model that cannot say."""
+        if isinstance(problem := self.goal.problem, HierarchyProblem):
+            return str(explain_hierarchy(problem.space.evaluator, self.mapping))
         try:
-            return str(explain_mapping(self.goal.problem, self.mapping, self.goal.objective))
+            return str(explain_mapping(self.goal.two_levels, self.mapping, self.goal.objective))
         except ModelError:
-            return str(self.mapping)
+            return self.nest
 
     @property
     def intensity(self) -> float | None:
@@ -110,7 +124,7 @@ class Found:
         They add up to all of it. Empty for a model whose figures do not.
         """
         problem = self.goal.problem
-        if find_model(problem.model).name != "exact":
+        if not isinstance(problem, Problem) or problem.model != DEFAULT_MODEL:
             return {}
         parts = count_energy(self.cost, problem.hardware)
         rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
@@ -138,9 +152,13 @@ def bound_and_gap(
     return bound, max(best / bound - 1, 0.0) if bound else None
 
 
-def bottleneck(problem: Problem, mapping: Mapping) -> str:
+def bottleneck(problem: AnyProblem, mapping: Any) -> str:
     """Return the resource of which more would save most cycles; ``-`` where none is known."""
+    if isinstance(problem, HierarchyProblem):
+        found = explain_hierarchy(problem.space.evaluator, mapping).bottleneck
+        return next(iter(found.names), "-")
     try:
-        return next(iter(find_bottleneck(problem, mapping).names), "-")
+        two_levels = require_two_levels(problem, "a bottleneck")
+        return next(iter(find_bottleneck(two_levels, mapping).names), "-")
     except ModelError:
         return "-"

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
+from experiments.pages.real import moved_bits
+from experiments.search.accelerators import Accelerator
+from experiments.search.goals import Goal, mapping_text
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.base.errors import printable
 from maestro_env.base.real_units import RealFigures
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.optimum.known import KnownOptimum
 
 _LONG = 24
+_WIDTH = 80
 _LONGEST = 1e9
 
 
@@ -40,25 +50,67 @@ def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | Non
 
 
 def take(
-    latency_cycles: float, energy_nj: float, utilization: float | None, hardware: Hardware
+    latency_cycles: float,
+    energy_nj: float | None,
+    utilization: float | None,
+    accelerator: Accelerator,
+    macs: float,
+    moved: Mapping[str, float],
 ) -> Iterator[str]:
     """Yield what a mapping or a network takes, and what computes it.
 
     Args:
         latency_cycles: of it.
-        energy_nj: of it.
+        energy_nj: of it; None where it is not known.
         utilization: its MACs a cycle as a share of the peak; None where the model has none.
-        hardware: that computes it; with a clock, there are real units too.
+        accelerator: that computes it; with a clock, there are real units too.
+        macs: of it.
+        moved: bits that each memory sends and takes, by name.
     """
-    parts = [f"{latency_cycles:,.0f} cycles, {energy_nj:,.0f} nJ"]
+    energy = "energy unknown" if energy_nj is None else f"{energy_nj:,.0f} nJ"
+    parts = [f"{latency_cycles:,.0f} cycles, {energy}"]
     if utilization is not None:
         parts.append(f"{utilization:.1%} of peak")
-    real = RealFigures.of(latency_cycles, energy_nj, None, hardware.clock_mhz, {})
-    if real.latency_ms is not None:
-        ms, mj = (significant(each, 3) for each in (real.latency_ms, real.energy_mj or 0.0))
-        parts.append(f"{ms} ms and {mj} mJ at {hardware.clock_mhz:g} MHz")
     yield "; ".join(parts)
+    clock = accelerator.clock_mhz
+    if clock is not None or isinstance(accelerator, Hierarchy):
+        yield from _real_lines(latency_cycles, energy_nj, macs, clock, moved)
+    if isinstance(accelerator, Hierarchy):
+        yield from memories(accelerator)
+    else:
+        yield from _buffers(accelerator)
 
+
+def _real_lines(
+    latency_cycles: float,
+    energy_nj: float | None,
+    macs: float,
+    clock_mhz: float | None,
+    moved: Mapping[str, float],
+) -> Iterator[str]:
+    """Yield real units, and the bandwidths of the memories."""
+    taken = RealFigures.of(latency_cycles, energy_nj, macs, clock_mhz, {})
+    yield f"{taken}; {'clock unknown' if clock_mhz is None else f'at {clock_mhz:g} MHz'}"
+    rates = RealFigures.of(latency_cycles, None, None, clock_mhz, moved).memory_gb_per_s
+    if rates:
+        each = ", ".join(f"{name} {significant(rate, 3)}" for name, rate in rates.items())
+        yield from wrap(printable(f"GB/s on average: {each}"), _WIDTH)
+
+
+def memories(hierarchy: Hierarchy) -> list[str]:
+    """Return the model, the MACs, and the memories from outside with the bytes of an instance."""
+    peak = hierarchy.peak_macs_per_cycle
+    parts = [f"{peak:,.0f} MACs a cycle" if math.isfinite(peak) else "no limit of MACs"]
+    held = [each for each in hierarchy.elements if isinstance(each, MemoryElement)]
+    for memory in (each for each in held if each.pool is None):
+        given = memory.capacity_bits
+        bits = sum(given.values()) if isinstance(given, Mapping) else given
+        parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
+    return wrap(printable(f"model {MODEL}: {', '.join(parts)}"), _WIDTH)
+
+
+def _buffers(hardware: Hardware) -> Iterator[str]:
+    """Yield PEs and buffers, and what energies leave out."""
     yield _limits(hardware)
     free = {
         "main memory": hardware.technology.offchip_macs + hardware.offchip_cost_macs,
@@ -82,19 +134,29 @@ def _limits(hardware: Hardware) -> str:
     return "; ".join(filter(None, (f"{hardware.num_pes:,} PEs", ", ".join(known), without)))
 
 
-def taken_by(problem: Problem, point: Sequence[int]) -> Iterator[str]:
+def taken_by(problem: AnyProblem, point: Sequence[int]) -> Iterator[str]:
     """Yield what the mapping of a valid vector takes, and its loop nest."""
     mapping = problem.space.decode(np.array(point, dtype=np.int32))
+    yield from taken(problem, mapping)
+    yield ""
+    yield mapping_text(problem, mapping)
+
+
+def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
+    """Yield what a mapping takes that has figures."""
     cost, _ = problem.evaluate_mapping(mapping)
     assert cost is not None
-    yield from take(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware)
-    yield ""
-    yield str(mapping)
+    yield from take(
+        *(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware),
+        *(problem.layer.macs, moved_bits(problem, mapping)),
+    )
 
 
-def place(layer: str, problem: Problem) -> str:
+def place(layer: str, goal: Goal) -> str:
     """Return a layer, its accelerator, and which mappings are allowed if not all of a schema."""
-    hardware, kept = problem.hardware, problem.space.schema.partition(":")[2]
+    hardware, kept = goal.problem.hardware, goal.schema.partition(":")[2]
+    if isinstance(hardware, Hierarchy):
+        return shown(f"{layer} on {hardware.name or 'hardware'}")
     # Without a name of its own, an accelerator has that of all its figures.
     name = hardware.name if 0 < len(hardware.name) <= _LONG else f"{hardware.num_pes:,} PEs"
     return shown(f"{layer} on {name}{kept and ' with '}{kept}")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.pages.found import Found
+from experiments.search.accelerators import Accelerator
 from experiments.shown.tables import Sheet
 from experiments.store.versions import Versions
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 
@@ -27,9 +27,9 @@ class Choice:
         vectors: of every layer, int32[D].
         latency_cycles: of all executions, one after the other.
         energy_nj: of all executions.
-        l1_bytes: the most a layer needs of a PE's L1.
-        l2_bytes: the most a layer needs of L2.
-        area_um2: of one accelerator with such buffers.
+        l1_bytes: the most a layer needs of a PE's L1; None where there are other memories.
+        l2_bytes: the most a layer needs of L2; likewise.
+        area_um2: of one accelerator with such buffers; likewise.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Choice:
     vectors: tuple[tuple[int, ...], ...]
     latency_cycles: float
     energy_nj: float
-    l1_bytes: float
-    l2_bytes: float
-    area_um2: float
+    l1_bytes: float | None
+    l2_bytes: float | None
+    area_um2: float | None
 
     @property
     def edp(self) -> float:
@@ -75,7 +75,7 @@ class Section:
     """
 
     title: str
-    hardware: Hardware | None
+    hardware: Accelerator | None
     found: tuple[Found, ...]
     notes: tuple[str, ...]
     command: str

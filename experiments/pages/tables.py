@@ -21,8 +21,8 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
             *map(_number, (choice.latency_cycles, choice.energy_nj, choice.edp)),
             _text(section.objective or ""),
             _share(section.gap(choice), "-"),
-            *(Keyed(f"{each:,.0f}", each) for each in (choice.l1_bytes, choice.l2_bytes)),
-            _number(choice.area_um2),
+            *map(_bytes, (choice.l1_bytes, choice.l2_bytes)),
+            Keyed("-", None) if choice.area_um2 is None else _number(choice.area_um2),
         )
         for section in sections
         for choice in section.choices
@@ -123,6 +123,10 @@ def _text(text: str) -> Keyed:
 def _number(value: float) -> Keyed:
     text = f"{value:,.0f}" if 1e3 <= value < 1e9 else significant(value, 5)
     return Keyed(text, value if np.isfinite(value) else None)
+
+
+def _bytes(value: float | None) -> Keyed:
+    return Keyed("-" if value is None else f"{value:,.0f}", value)
 
 
 def _share(value: float | None, none: str) -> Keyed:

@@ -13,9 +13,12 @@ from experiments.pages.charts import charts_of
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
+from experiments.search.accelerators import Accelerator
 from experiments.shell.files import RecordError, ensure_directory, write_text
 from experiments.shown.tables import in_markdown, shown
 from experiments.shown.templates import templates
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hierarchy_file import stated_fields
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
 
@@ -80,9 +83,23 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "totals": totals_table(networks) if networks else None,
         "layers": [layers_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
-        "hardware": [each.hardware and each.hardware.record() for each in sections],
+        "hardware": [each.hardware and _stated(each.hardware) for each in sections],
         "shown": shown,
     }
+
+
+def _stated(accelerator: Accelerator) -> dict[str, Any]:
+    """Return the figures of an accelerator by name; of one with any memories a text an element."""
+    if not isinstance(accelerator, Hierarchy):
+        return accelerator.record()
+    parts = {shown(each.name): stated_fields(each) for each in accelerator.elements}
+    parts["mac"] = stated_fields(accelerator.mac)
+    texts = {
+        name: ", ".join(f"{field} {value}" for field, value in part.items())
+        for name, part in parts.items()
+    }
+    facts = {name: getattr(accelerator, name) for name in ("name", "word_bits", "clock_mhz")}
+    return facts | texts
 
 
 def _csv(sections: Sequence[Section]) -> str:

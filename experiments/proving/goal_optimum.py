@@ -9,6 +9,7 @@ from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal
 from experiments.store.claims import claimed
 from experiments.store.versions import Versions
+from maestro_env.base.errors import ModelError
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.optimum.solving import Limits
@@ -32,8 +33,8 @@ def find_optimum(
     if known := known_optimum(goal.problem, goal.objective):
         return known
     try:
-        require_bounded(goal.problem, goal.objective)
-    except OptimumError:
+        require_bounded(goal.two_levels, goal.objective)
+    except (OptimumError, ModelError):
         return None
     record = ProofRecord(path, goal, versions)
     if search:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.shell import cli
+from experiments.search.accelerators import (
+    Accelerator,
+    accelerator_record,
+    find_accelerator,
+    model_of,
+    recorded_accelerator,
+)
 from experiments.shell.files import (
     check_same,
     distinct_name,
@@ -22,16 +28,17 @@ from experiments.shell.files import (
 )
 from experiments.shell.flags import UsageError, option
 from experiments.store.directory import ANEW
+from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, Hardware
-from maestro_env.base.errors import MissingExtraError
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem, make_problems
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
-from maestro_env.evaluation.problem import AUTO, Problem, find_schema
+from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require_two_levels
 from maestro_env.explanation.dataflows import parallel_loops
+from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
-from mappers import MAPPERS, PROVERS, make_mapper
-from mappers.base import Mapper
 
 GOAL = "goal.json"
 LAYER_HELP = (
@@ -45,13 +52,6 @@ HARDWARE_HELP = (
 SCHEMA_HELP = (
     "what may be tiled: legal13 (all but R, S), full17 (all), paper10 (as the paper); auto: "
     "legal13, or full17 for a layer whose window L1 cannot hold"
-)
-FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
-"""What ``run`` compares unless told."""
-
-MAPPERS_HELP = (
-    f"all (but {', '.join(PROVERS)}), or some of these, separated by commas, with settings after "
-    f"a colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
 )
 
 
@@ -77,6 +77,29 @@ class ProblemConfig:
 
 
 @dataclass(frozen=True)
+class AnyProblemConfig(ProblemConfig):
+    """The same flags where accelerators with any memories are allowed too."""
+
+    hardware: str = option(
+        "unlimited", f"{HARDWARE_HELP}; with all memories: {', '.join(built_chips())}"
+    )
+    model: str = option(
+        AUTO,
+        f"cost model: {', '.join((*MODELS, MODEL))}; auto: {MODEL} for an accelerator that is "
+        f"described with all its memories, else {DEFAULT_MODEL}",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.model == AUTO:
+            object.__setattr__(self, "model", model_of(self.hardware))
+
+    def accelerator(self) -> Accelerator:
+        """Return the accelerator of the flags."""
+        return find_accelerator(self.hardware, self.model)
+
+
+@dataclass(frozen=True)
 class LayerConfig:
     """The flags that say what is searched."""
 
@@ -94,9 +117,23 @@ class Goal:
         lower_bound: of the objective; None where figures need not be physical.
     """
 
-    problem: Problem
+    problem: AnyProblem
     objective: Objective
     lower_bound: float | None
+
+    @property
+    def two_levels(self) -> Problem:
+        """The problem, for what needs mappings of two levels.
+
+        Raises:
+            ModelError: another problem.
+        """
+        return require_two_levels(self.problem, "this command")
+
+    @property
+    def schema(self) -> str:
+        """The schema of the map space; empty where there is but one space of a layer."""
+        return self.problem.space.schema if isinstance(self.problem, Problem) else ""
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides a value, as JSON holds it."""
@@ -111,12 +148,12 @@ class Goal:
                 "count": layer.count,
                 "macs": layer.macs,
             },
-            "hardware": self.problem.hardware.record(),
+            "hardware": accelerator_record(self.problem.hardware),
             "map_space": {
                 "size": space.size(),
                 "parameters": {each.name: each.choices for each in space.parameters},
                 # Older records, which lack it, are of this schema.
-                **({} if space.schema == "legal13" else {"schema": space.schema}),
+                **({} if self.schema in ("legal13", "") else {"schema": self.schema}),
             },
             "objective": {
                 "name": self.objective.name,
@@ -140,22 +177,55 @@ class Goal:
             raise ValueError(f"best_point has {name} {found}, but the best is {best}")
 
 
-def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
-    """Make the goal of a config whose layer and hardware are known."""
-    schema = find_schema(config.schema, [layer], hardware, config.tiles, config.model)
-    if config.keep is not None:
-        schema = f"{schema}:{_kept(config.keep, layer)}"
-    space = MapSpace(layer, hardware, schema, config.tiles)
-    problem = Problem(space, config.model, config.guard)
+def make_goal(
+    config: ProblemConfig, layer: Layer, accelerator: Accelerator, objective: str
+) -> Goal:
+    """Make the goal of a config whose layer and accelerator are known."""
     found = find_objective(objective, config.energy)
+    if isinstance(accelerator, Hierarchy):
+        _refuse_two_level_flags(config)
+    schema = (
+        config.schema if config.keep is None else f"{config.schema}:{_kept(config.keep, layer)}"
+    )
+    given = (accelerator, config.model, schema, config.tiles, config.guard)
+    (problem,) = make_problems([layer], *given)
+    if isinstance(problem, HierarchyProblem):
+        return Goal(problem, found, _least(problem, found))
+    assert isinstance(accelerator, Hardware)
     model, csv_energy = find_model(config.model), config.energy == "csv"
     if csv_energy and not model.csv_energy:
-        others = [f"--model {each.name}" for each in MODELS.values() if each.csv_energy]
-        allowed = " or ".join(["--energy total", *others])
-        raise UsageError(f"model {model.name} has no csv energy; allowed: {allowed}")
+        raise _no_csv_energy(model.name)
     physical = (config.guard or not model.exploitable) and not csv_energy
-    bound = found.bound(layer, hardware) if physical and found.bound else None
+    bound = found.bound(layer, accelerator) if physical and found.bound else None
     return Goal(problem, found, bound)
+
+
+def _refuse_two_level_flags(config: ProblemConfig) -> None:
+    """Refuse flags about mappings of two levels that others do not have."""
+    if config.energy == "csv":
+        raise _no_csv_energy(config.model)
+    if config.keep is not None:
+        allowed = " or ".join(f"--model {name}" for name in MODELS)
+        raise UsageError(
+            f"--keep {config.keep}: model {config.model} has no parallel loops; allowed: {allowed}"
+        )
+
+
+def _no_csv_energy(model: str) -> UsageError:
+    others = [f"--model {each.name}" for each in MODELS.values() if each.csv_energy]
+    allowed = " or ".join(["--energy total", *others])
+    return UsageError(f"model {model} has no csv energy; allowed: {allowed}")
+
+
+def _least(problem: HierarchyProblem, objective: Objective) -> float | None:
+    """Return what no mapping goes below (H10); None without a bound.
+
+    Raises:
+        ModelError: the model does not compute the objective.
+    """
+    problem.columns_of(objective)
+    bound = math.prod(problem.least.get(name, math.nan) for name in objective.factors)
+    return bound if math.isfinite(bound) else None
 
 
 def _kept(keep: str, layer: Layer) -> str:
@@ -176,7 +246,7 @@ def _kept(keep: str, layer: Layer) -> str:
 
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:
     """Say for how many goals the schema ``auto`` is ``full17``; empty if for none."""
-    cut = sum(goal.problem.space.schema.startswith("full17") for goal in goals)
+    cut = sum(goal.schema.startswith("full17") for goal in goals)
     if config.schema != AUTO or not cut:
         return ""
     which = f" for {cut} of {len(goals)} layers" if len(goals) > 1 else ""
@@ -199,7 +269,7 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
     return make_goal(
         problem,
         recorded_layer(facts),
-        Hardware(**facts["hardware"]),
+        recorded_accelerator(facts["hardware"]),
         facts["objective"]["name"],
     )
 
@@ -234,11 +304,26 @@ def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) 
     mapping = goal.problem.space.decode(np.array(point, dtype=np.int32))
     cost, _ = goal.problem.evaluate_mapping(mapping)
     assert cost is not None
-    write_text(directory / "best_mapping.json", mapping.to_json())
-    write_text(directory / "best_mapping.m", mapping.to_m(goal.problem.layer))
-    write_text(directory / "best_mapping.txt", f"{mapping}\n")
+    write_mapping(directory / "best_mapping", goal, mapping)
+    write_text(directory / "best_mapping.txt", f"{mapping_text(goal.problem, mapping)}\n")
     entry = {**found, "best_point": point, "cost": cost.as_dict()}
     write_json(directory / "best_cost.json", entry)
+
+
+def write_mapping(path: Path, goal: Goal, mapping: Any) -> None:
+    """Write a mapping as JSON, and one of two levels as a MAESTRO file; a path has no ending."""
+    hardware = goal.problem.hardware
+    if isinstance(hardware, Hierarchy):
+        write_text(path.with_name(f"{path.name}.json"), nest_json(hardware, mapping))
+        return
+    write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
+    write_text(path.with_name(f"{path.name}.m"), mapping.to_m(goal.problem.layer))
+
+
+def mapping_text(problem: AnyProblem, mapping: Any) -> str:
+    """Return a mapping of a problem as people read it."""
+    hardware = problem.hardware
+    return nest_lines(hardware, mapping) if isinstance(hardware, Hierarchy) else str(mapping)
 
 
 def _facts(goal: Goal) -> dict[str, Any]:
@@ -246,49 +331,6 @@ def _facts(goal: Goal) -> dict[str, Any]:
     facts = goal.describe()
     del facts["objective"]["lower_bound"]
     return facts
-
-
-def find_mappers(flag: str, text: str | None) -> tuple[tuple[str, ...], str]:
-    """Return the mappers a flag names, and a note on them.
-
-    Args:
-        flag: for errors.
-        text: ``all``, or some with commas between; None for ``FIRST_MAPPERS``.
-    """
-    names, note = unique(text.split(",")) if text else FIRST_MAPPERS, ""
-    if text is None:
-        names, note = _available(names)
-    elif names == ("all",):
-        names, note = _available(name for name in MAPPERS if name not in PROVERS)
-    elif "all" in names:
-        raise UsageError(
-            f"{flag} {text}: 'all' cannot be combined; "
-            f"allowed: all, or some of {', '.join(MAPPERS)}"
-        )
-    made = [(name, _make(name)) for name in names]
-    keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
-    require_distinct(f"{flag} {text}", keys, "the same")
-    return names, note
-
-
-def _available(names: Iterable[str]) -> tuple[tuple[str, ...], str]:
-    """Return the mappers that can be made, and a note on those left out for want of an extra."""
-    found, extras = [], {}
-    for name in names:
-        try:
-            _make(name)
-            found.append(name)
-        except MissingExtraError as error:
-            extras[name] = error.extra
-    needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
-    note = f"skipped (not installed): {left_out}; to have them: pip install -e '.[{needed}]'"
-    return tuple(found), note if extras else ""
-
-
-def _make(name: str) -> Mapper[Any]:
-    """Make a mapper, which may import its packages."""
-    with cli.importing():
-        return make_mapper(name)
 
 
 def split_layers(text: str) -> tuple[str, ...]:
@@ -312,12 +354,6 @@ def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -
         other = called.setdefault(key, name)
         if other != name:
             raise UsageError(f"{flag}: {other} and {name} are {what}: give one of them")
-
-
-def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
-    """Refuse mappers that cannot search for one of the goals."""
-    for name, goal in product(mappers, goals):
-        _make(name).require_fit(goal.problem, goal.objective)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from experiments.shell.files import (
 from experiments.store.claims import claimed
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import Problem, require_two_levels
 from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
@@ -51,7 +51,7 @@ class BestKnown:
     def of(cls, goal: Goal, point: Sequence[int], value: float) -> BestKnown:
         """Make the entry of what was found for a goal."""
         vector = np.array(point, dtype=np.int32)
-        return cls(Mapped(goal.problem, vector), goal.objective.factors, value)
+        return cls(Mapped(goal.two_levels, vector), goal.objective.factors, value)
 
     def to_json(self) -> dict[str, Any]:
         problem = self.mapped.problem
@@ -124,8 +124,12 @@ def start_of(goal: Goal, entries: Iterable[BestKnown]) -> Start:
     """Return vectors to start the search for a goal with, from a library's entries.
 
     Those of another model or objective are left out.
+
+    Raises:
+        ModelError: a goal with other mappings than those of two levels.
     """
-    problem, factors = goal.problem, sorted(goal.objective.factors)
+    problem = require_two_levels(goal.problem, "a start from other layers' mappings")
+    factors = sorted(goal.objective.factors)
     model = (problem.model, problem.guard)
     fitting = [
         each.mapped

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from experiments.search.accelerators import (
+    Accelerator,
+    find_accelerator,
+    recorded_accelerator,
+)
 from experiments.search.goals import GOAL, recorded_layer
 from experiments.search.mapping_config import MappingConfig
 from experiments.shell.files import RecordError, read_record
@@ -12,12 +17,18 @@ from experiments.shell.flags import UsageError
 from experiments.store.directory import ANEW
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
+from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
+from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.hierarchy.written import SCHEMA, read_nest
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 _MAX_CHARACTERS = 2**24
 # A loop nest is as wide as it is deep.
@@ -48,6 +59,49 @@ def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
     return found.mapping, MapSpace(mapped, machine or found.hardware or find_hardware(_HARDWARE))
 
 
+def is_nest(config: MappingConfig) -> bool:
+    """Say whether the mapping is one on an accelerator with any memories."""
+    path = _nest_path(config)
+    return path.suffix == ".json" and path.is_file() and f'"{SCHEMA}"' in _read(path)
+
+
+def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProblem]:
+    """Read such a mapping, of a file or of a directory of ``run``, and what it is a mapping of.
+
+    Raises:
+        UsageError: there is no layer, or no accelerator.
+        RecordError: a directory whose record cannot be read.
+        MappingError: no such mapping, or one of another accelerator.
+    """
+    directory, layer, accelerator = Path(config.file), None, None
+    for record in _records(directory):
+        layer, accelerator = _recorded(record)
+    if config.layer is not None:
+        layer = find_layer(config.layer)
+    if config.hardware is not None:
+        accelerator = find_accelerator(config.hardware, MODEL)
+    if layer is None or not isinstance(accelerator, Hierarchy):
+        flag = "--layer" if layer is None else "--hardware"
+        raise UsageError(f"{config.file} does not say all: give {flag}")
+    path = _nest_path(config)
+    mapping = read_nest(_read(path), accelerator, str(path))
+    return mapping, HierarchyProblem(HierarchySpace(layer, accelerator))
+
+
+def _nest_path(config: MappingConfig) -> Path:
+    path = Path(config.file)
+    return path / _BEST if path.is_dir() else path
+
+
+def _recorded(path: Path) -> tuple[Layer, Accelerator]:
+    """Return layer and accelerator of a record."""
+    facts = read_record(path, ANEW)
+    try:
+        return recorded_layer(facts), recorded_accelerator(facts["hardware"])
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+
+
 def recorded_objective(path: Path) -> str | None:
     """Return the objective that a directory was searched for; None for a file, or without one."""
     if path.is_dir():
@@ -59,12 +113,16 @@ def recorded_objective(path: Path) -> str | None:
 def _read_file(path: Path) -> MappedLayer:
     file = str(path)
     format_by_ending(file)
+    text = _read(path)
+    return format_of(file, text).read(text, file)
+
+
+def _read(path: Path) -> str:
     try:
-        text = read_text(path, _MAX_CHARACTERS)
+        return read_text(path, _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise MappingError(f"cannot read {file}: {reason}") from None
-    return format_of(file, text).read(text, file)
+        raise MappingError(f"cannot read {path}: {reason}") from None
 
 
 def _read_directory(directory: Path) -> MappedLayer:
@@ -75,11 +133,9 @@ def _read_directory(directory: Path) -> MappedLayer:
         raise RecordError(f"{directory} has no {_BEST}; give a directory of run or optimum")
     mapping = _read_file(directory / _BEST).mapping
     for path in _records(directory):
-        facts = read_record(path, ANEW)
-        try:
-            return MappedLayer(mapping, recorded_layer(facts), Hardware(**facts["hardware"]))
-        except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+        layer, accelerator = _recorded(path)
+        if isinstance(accelerator, Hardware):
+            return MappedLayer(mapping, layer, accelerator)
     return MappedLayer(mapping)
 
 

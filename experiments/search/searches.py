@@ -11,8 +11,11 @@ from zlib import crc32
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AnyProblem, require_two_levels
 from maestro_env.mapspace.space import Points
 from mappers import make_mapper, may_end_early
 
@@ -69,15 +72,25 @@ def stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
     Searches of one seed that shared it would have their luck in common, and figures over problems
     be less certain than their intervals say.
     """
-    problem = require_two_levels(evaluator.problem, "a stream of its own")
-    objective = evaluator.objective
-    layer, space, hardware = problem.layer, problem.space, problem.hardware
+    problem, objective = evaluator.problem, evaluator.objective
+    keys = [crc32(os.fsencode(text)) for text in (mapper, _goal_text(problem, objective))]
+    return np.random.default_rng(np.random.SeedSequence([seed, *keys]))
+
+
+def _goal_text(problem: AnyProblem, objective: Objective) -> str:
+    """Return what tells the streams of goals apart."""
+    if isinstance(problem, HierarchyProblem):
+        layer, text = problem.layer, hierarchy_text(problem.hardware)
+        return (
+            f"{layer.operator} {layer.dimensions} {layer.stride} {text} {problem.space.tiles} "
+            f"{problem.model} {objective.name}"
+        )
+    two_levels = require_two_levels(problem, "a stream of its own")
+    layer, space, hardware = two_levels.layer, two_levels.space, two_levels.hardware
     if hardware == PRESETS["unlimited"]:
         # This preset was once called "paper"; under that name its seeds make the same searches.
         hardware = replace(hardware, name="paper")
-    goal = (
+    return (
         f"{layer.operator} {layer.dimensions} {layer.stride} {hardware} {space.schema} "
-        f"{space.tiles} {problem.model} {problem.guard} {objective.name}"
+        f"{space.tiles} {problem.model} {two_levels.guard} {objective.name}"
     )
-    keys = [crc32(os.fsencode(text)) for text in (mapper, goal)]
-    return np.random.default_rng(np.random.SeedSequence([seed, *keys]))

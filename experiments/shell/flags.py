@@ -113,13 +113,13 @@ def run(
 
 
 def to_flags(config: DataclassInstance) -> list[str]:
-    """Return the arguments, and the flags that differ from the defaults."""
+    """Return the arguments, and the flags without which the config would be another one."""
     flags = []
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if _bare(field):
             flags.append(str(value))
-        elif value != field.default:
+        elif dataclasses.replace(config, **{field.name: field.default}) != config:
             flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
     return flags
 

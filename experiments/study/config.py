@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import ProblemConfig
+from experiments.search.goals import AnyProblemConfig
 from experiments.shell.flags import (
     jobs_option,
     option,
@@ -33,7 +33,7 @@ class _Budget:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class StudyConfig(ProblemConfig, _Budget):
+class StudyConfig(AnyProblemConfig, _Budget):
     """The flags of a study but for its layers, objectives and mappers."""
 
     threads: int = threads_option()

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from experiments.proving.goal_optimum import find_optimum
+from experiments.search.accelerators import accelerator_record
 from experiments.search.cells import Cell, Finished, SearchRecord
 from experiments.search.goals import (
     GOAL,
     Goal,
     ProblemConfig,
-    find_mappers,
     goal_directory,
     make_goal,
     recorded_goal,
     require_distinct,
-    require_fit,
     unique,
     write_goals,
 )
 from experiments.search.library import Start, find_library, read_library, start_of
+from experiments.search.named_mappers import find_mappers, require_fit
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -42,7 +42,6 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
@@ -112,7 +111,7 @@ class Study:
         goal = next(iter(self.goals.values()))
         return {
             "config": {name: given[name] for name in names} | {"library": self.library},
-            "hardware": goal.problem.hardware.record(),
+            "hardware": accelerator_record(goal.problem.hardware),
         }
 
     def optima(self, directory: Path, versions: Versions, search: bool) -> Optima:
@@ -157,16 +156,16 @@ def make_study(
     single: bool = False,
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
-    hardware = find_hardware(config.hardware)
+    accelerator = config.accelerator()
     found = {name: find_layer(name) for name in layers}
     keys = ((name, (each.operator, each.dimensions, each.stride)) for name, each in found.items())
     require_distinct("--layers", keys, "the same problem")
     goals = {
-        (name, objective): make_goal(config, layer, hardware, objective)
+        (name, objective): make_goal(config, layer, accelerator, objective)
         for name, layer in found.items()
         for objective in unique(objectives)
     }
-    names, note = find_mappers(*mappers)
+    names, note = find_mappers(*mappers, goals.values())
     require_fit(names, goals.values())
     if config.library is None:
         return Study(config, goals, names, single, note)

@@ -81,9 +81,10 @@ def markdown(study: Study, made: Sequence[Sheet]) -> str:
     """Return tables as a Markdown file."""
     config = study.config
     guard = "" if config.guard else ", no guard"
-    schemas = dict.fromkeys(goal.problem.space.schema for goal in study.goals.values())
+    schemas = dict.fromkeys(goal.schema for goal in study.goals.values() if goal.schema)
+    schema = f", schema {', '.join(schemas)}" if schemas else ""
     facts = (
-        f"Model {config.model}{guard}, hardware {config.hardware}, schema {', '.join(schemas)}, "
+        f"Model {config.model}{guard}, hardware {config.hardware}{schema}, "
         f"tiles {config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
         f"{study.seeds[0]} to {study.seeds[-1]}."
     )

@@ -94,7 +94,7 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """
     if isinstance(text, Hierarchy):
         return text
-    named = {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
+    named = built_chips()
     require_type("accelerator", text, str, f"one of {', '.join(named)} or a file, or a Hierarchy")
     if "\n" in text:
         return read_hierarchy(text)
@@ -110,6 +110,39 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     return hierarchy_of(root, path.stem)
 
 
+def has_memories(text: str) -> bool:
+    """Say whether what a text names is described with all its memories, not with two buffers alone.
+
+    That is a chip of ``BUILT``, a file with ``memories``, or an architecture of another tool that
+    two buffers cannot say. A file that cannot be read is none: what is wrong with it is said where
+    it is read.
+    """
+    if text in built_chips():
+        return True
+    if Path(text).suffix not in _YAML:
+        return False
+    try:
+        root = read_yaml_file(Path(text), HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
+        return "memories" in root or (any(key in root for key in _TOOLS) and _only_hierarchy(text))
+    except HardwareError:
+        return False
+
+
+def _only_hierarchy(text: str) -> bool:
+    """Say whether a file has an accelerator that two buffers cannot say."""
+    try:
+        find_hardware(text)
+    except HardwareError:
+        find_hierarchy(text)
+        return True
+    return False
+
+
+def built_chips() -> dict[str, Path]:
+    """Return the files of the chips of ``BUILT``, by name."""
+    return {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
+
+
 def _from_yaml(path: Path) -> Hardware:
     """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
     root = read_yaml_file(path, HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
@@ -117,6 +150,11 @@ def _from_yaml(path: Path) -> Hardware:
         return hardware_of(timeloop.read_architecture(root["architecture"]), path.stem)
     if "arch" in root:
         return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
+    if "memories" in root:
+        root["memories"].fail(
+            "not read here, where accelerators have two buffers; allowed: the fields of Hardware, "
+            "or model hierarchy"
+        )
     entries = ((part.where, key, _text(key, part)) for key, part in root.named().items())
     return _made(str(path), read_fields(entries), path.stem)
 

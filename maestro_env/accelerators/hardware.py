@@ -111,6 +111,11 @@ class Hardware(Recomputed):
         """Cycles a transfer spends on the way."""
         return self.noc_hops * self.noc_hop_latency
 
+    @property
+    def peak_macs_per_cycle(self) -> int:
+        """MACs a cycle of all PEs together."""
+        return self.num_pes * self.simd_lanes
+
     def area_um2(self, l1_bytes: float, l2_bytes: float) -> float:
         """Return the area with so much L1 in every PE and so much L2, as figures of mappings do.
 

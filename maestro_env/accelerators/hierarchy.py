@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -321,6 +322,12 @@ class Hierarchy:
     def names(self) -> list[str]:
         """Names of the elements, outermost first."""
         return [element.name for element in self.elements]
+
+    @property
+    def peak_macs_per_cycle(self) -> float:
+        """MACs a cycle of all units together; infinite if a fan-out has no limit."""
+        fanouts = (each for each in self.elements if isinstance(each, FanoutElement))
+        return self.mac.simd * math.prod(each.size or math.inf for each in fanouts)
 
     def native(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return elements and MAC units as the C++ core reads them."""

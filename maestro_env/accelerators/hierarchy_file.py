@@ -188,17 +188,18 @@ def hierarchy_text(hierarchy: Hierarchy) -> str:
     """
     import yaml
 
-    said = _said(hierarchy)
-    elements = [{_KINDS[type(each)]: str(each.name), **_said(each)} for each in hierarchy.elements]
-    mac = {"mac": _said(hierarchy.mac)} if _said(hierarchy.mac) else {}
-    document = {**said, "memories": elements, **mac}
+    elements = [
+        {_KINDS[type(each)]: str(each.name), **stated_fields(each)} for each in hierarchy.elements
+    ]
+    mac = {"mac": said} if (said := stated_fields(hierarchy.mac)) else {}
+    document = {**stated_fields(hierarchy), "memories": elements, **mac}
     text: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=96)
     read_hierarchy(text, "an accelerator that cannot be written")
     return text
 
 
-def _said(described: Hierarchy | Element | MacElement) -> dict[str, Any]:
-    """Return the fields that are not the default."""
+def stated_fields(described: Hierarchy | Element | MacElement) -> dict[str, Any]:
+    """Return the fields with another value than their default, as YAML has them."""
     values = {
         field.name: (getattr(described, field.name), field.default) for field in fields(described)
     }

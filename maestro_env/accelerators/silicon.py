@@ -38,6 +38,14 @@ def with_energies(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
     return replace(hierarchy, elements=elements, mac=mac)
 
 
+def has_energies(hierarchy: Hierarchy) -> bool:
+    """Say whether an accelerator has any energy of its own."""
+    energies = ("read_pj_per_bit", "write_pj_per_bit", "pj_per_bit")
+    return hierarchy.mac.pj > 0 or any(
+        getattr(element, name, 0.0) > 0 for element in hierarchy.elements for name in energies
+    )
+
+
 def area_um2(hierarchy: Hierarchy, technology: Technology) -> float:
     """Return the area of all MACs and of all instances of all memories but the first.
 

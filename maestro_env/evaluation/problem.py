@@ -101,6 +101,10 @@ class AnyProblem(Recomputed, ABC):
     def why_nothing_fits(self) -> str:
         """Say that no mapping fits the memories, and what to change; empty if some mapping fits."""
 
+    def stride_warning(self) -> str | None:
+        """Warn where the model miscounts the layer; None where it does not."""
+        return None
+
     @property
     def layer(self) -> Layer:
         """What is mapped."""

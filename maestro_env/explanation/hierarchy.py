@@ -36,6 +36,7 @@ from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.floors import tensor_words
+from maestro_env.hierarchy.written import nest_lines
 from maestro_env.workloads.layer import Layer
 
 NEST_PARTS = {
@@ -240,9 +241,7 @@ def _heading(explanation: HierarchyExplanation) -> Iterator[str]:
         f"{bounds.energy_nj:,.6g} nJ"
     )
     yield ""
-    for name, loops in zip(evaluator.hierarchy.names, explanation.mapping, strict=True):
-        listed = ", ".join(f"{dim} in tiles of {tile}" for dim, tile in loops)
-        yield f"{name}: {listed or 'no loop'}"
+    yield nest_lines(evaluator.hierarchy, explanation.mapping)
 
 
 def _utilization(explanation: HierarchyExplanation) -> Iterator[str]:

@@ -202,8 +202,8 @@ class HierarchyEvaluator(Recomputed):
         )
         return cost, status
 
-    def real(self, cost: HierarchyCost) -> RealFigures:
-        """Return a cost in real units, with the bandwidths of the physical memories."""
+    def moved_bits(self, cost: HierarchyCost) -> dict[str, float]:
+        """Return the bits that each physical memory sends and takes, by name."""
         bits = dict.fromkeys(cost.needed_bits, 0.0)
         memories = {each.name: each for each in self.hierarchy.elements}
         for moved in cost.traffic:
@@ -215,7 +215,11 @@ class HierarchyEvaluator(Recomputed):
                 if isinstance(memory, MemoryElement):
                     width = memory.widths(self.hierarchy.word_bits)[TENSORS.index(moved.tensor)]
                     bits[memory.pool or name] += words * width
-        clock = self.hierarchy.clock_mhz
+        return bits
+
+    def real(self, cost: HierarchyCost) -> RealFigures:
+        """Return a cost in real units, with the bandwidths of the physical memories."""
+        clock, bits = self.hierarchy.clock_mhz, self.moved_bits(cost)
         return RealFigures.of(cost.latency_cycles, cost.energy_nj, cost.macs, clock, bits)
 
     def encode(self, mappings: Sequence[NestMapping]) -> NDArray[np.int32]:

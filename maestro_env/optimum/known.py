@@ -20,7 +20,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem, Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -70,7 +70,7 @@ class KnownOptimum:
 
 
 def known_optimum(
-    problem: Problem | Layer | str,
+    problem: AnyProblem | Layer | str,
     objective: Objective | str,
     hardware: Hardware | str | None = None,
 ) -> KnownOptimum | None:
@@ -91,7 +91,7 @@ def known_optimum(
         MaestroEnvError: no such layer, hardware or objective.
     """
     objective = find_objective(objective)
-    if isinstance(problem, Problem):
+    if isinstance(problem, AnyProblem):
         if hardware is not None:
             raise ArgumentTypeError(
                 f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
@@ -101,7 +101,7 @@ def known_optimum(
         problem = Problem(
             MapSpace(layer, find_hardware("unlimited" if hardware is None else hardware))
         )
-    if problem.model != "exact":
+    if not isinstance(problem, Problem) or problem.model != "exact":
         return None
     space = problem.space
     key = _key(space.layer.shape, space.hardware, space.schema, space.tiles, objective)

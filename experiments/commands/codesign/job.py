@@ -13,7 +13,8 @@ from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
 from experiments.commands.codesign.report import Explored, report
-from experiments.search.goals import find_mappers, unique
+from experiments.search.goals import unique
+from experiments.search.named_mappers import find_mappers
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,

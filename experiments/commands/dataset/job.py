@@ -10,7 +10,8 @@ from typing import Any
 from experiments.commands.dataset.card import write_card
 from experiments.commands.dataset.flags import Config
 from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, write_parts
-from experiments.search.goals import Goal, make_goal, require_fit, split_layers
+from experiments.search.goals import Goal, make_goal, split_layers
+from experiments.search.named_mappers import require_fit
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
@@ -84,7 +85,7 @@ def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
 def _describe(config: Config, goals: dict[str, Goal]) -> dict[str, Any]:
     """Return everything that decides the rows, as JSON."""
     goal = next(iter(goals.values()))
-    problem, searched = goal.problem, config.draw not in DRAWS
+    problem, searched = goal.two_levels, config.draw not in DRAWS
     return {
         "problem": {
             "hardware": problem.hardware.record(),

@@ -21,7 +21,7 @@ def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
 
 
 def _line(goal: Goal, optimum: KnownOptimum) -> dict[str, str]:
-    space = goal.problem.space
+    space = goal.two_levels.space
     return {
         "layer": space.layer.shape,
         "hardware": space.hardware.name,

@@ -13,14 +13,14 @@ from experiments.network.layer_search import LayerRecord, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.pages.found import Curve, Found, bound_and_gap
 from experiments.pages.sections import Section, distinct
+from experiments.search.accelerators import recorded_accelerator
 from experiments.search.cells import Finished
-from experiments.search.goals import Goal, ProblemConfig, make_goal, unique
+from experiments.search.goals import AnyProblemConfig, Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
 from experiments.store.directory import ANEW, CONFIG
 from experiments.study.study import read_all
 from experiments.study.sweep.fronts import SWEEPS
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
@@ -58,7 +58,7 @@ def _section(directory: Path) -> Section:
 
 def _network(directory: Path, entry: dict[str, Any]) -> Section:
     """Return the section of a mapped network."""
-    config, hardware = entry["config"], Hardware(**entry["hardware"])
+    config, hardware = entry["config"], recorded_accelerator(entry["hardware"])
     problem, settings = _part(ProblemConfig, config), _part(SearchSettings, config)
     layers = [
         Layer(operator, extents, name=name, stride=tuple(stride), count=count)
@@ -151,7 +151,7 @@ def _command(config: dict[str, Any], searches: Sequence[Finished]) -> str:
         "seeds": max(seeds) - min(seeds) + 1,
     }
     flags = [f"--{name}={value}" for name, value in several.items()]
-    flags += to_flags(_part(ProblemConfig, config))
+    flags += to_flags(_part(AnyProblemConfig, config))
     if config.get("library") is not None:
         flags.append("--library=FILE")
     return shlex.join([PROGRAM, "compare", *flags])

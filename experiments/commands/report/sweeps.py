@@ -130,7 +130,7 @@ def _mapped(rounds: Iterable[list[Chunk]], name: str) -> tuple[Hardware, tuple[F
     )
     sweep = chunks[0].sweep
     wanted = [each for each in range(sweep.problems) if sweep.names(each)[1] == name]
-    return sweep.goal(wanted[0]).problem.hardware, tuple(_found(chunks, wanted))
+    return sweep.goal(wanted[0]).two_levels.hardware, tuple(_found(chunks, wanted))
 
 
 def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:

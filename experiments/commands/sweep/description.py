@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from experiments.search.goals import ProblemConfig, find_mappers
+from experiments.search.goals import ProblemConfig
+from experiments.search.named_mappers import find_mappers
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.accelerators.finding import find_hardware

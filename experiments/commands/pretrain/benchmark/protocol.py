@@ -94,7 +94,8 @@ def fresh_problems(seed: int) -> list[Held]:
     return [
         each
         for each in _problems(f"{FRESH} {seed}", layers.values(), machines)
-        if is_bounded(each.goal.problem, each.goal.objective) and has_mapping(each.goal.problem)
+        if is_bounded(each.goal.two_levels, each.goal.objective)
+        and has_mapping(each.goal.two_levels)
     ]
 
 

@@ -45,7 +45,7 @@ def unusual_problems() -> list[Held]:
         objective = OBJECTIVES[number // len(MACHINES) % len(OBJECTIVES)]
         for layer in _layers(rng, number):
             one = held(UNUSUAL, layer, machine, objective)
-            problem = one.goal.problem
+            problem = one.goal.two_levels
             fits = layer.macs <= _MOST_MACS and is_bounded(problem, one.goal.objective)
             if layer.shape not in drawn and fits and has_mapping(problem):
                 break

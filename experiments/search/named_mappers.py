@@ -1,0 +1,93 @@
+"""The mappers that commands name: which of them, and whether they can search what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Any
+
+from experiments.search.goals import Goal, require_distinct, unique
+from experiments.shell import cli
+from experiments.shell.flags import UsageError
+from maestro_env.base.errors import MissingExtraError, ModelError
+from maestro_env.evaluation.problem import Problem, require_two_levels
+from mappers import MAPPERS, PROVERS, make_mapper
+from mappers.base import Mapper
+
+FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
+"""What ``run`` compares unless told."""
+
+MAPPERS_HELP = (
+    f"all (but {', '.join(PROVERS)}), or some of these, separated by commas, with settings after "
+    f"a colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
+)
+
+
+def find_mappers(
+    flag: str, text: str | None, goals: Iterable[Goal] = ()
+) -> tuple[tuple[str, ...], str]:
+    """Return the mappers a flag names, and a note on them.
+
+    Args:
+        flag: for errors.
+        text: ``all``, or some with commas between; None for ``FIRST_MAPPERS``. Neither means
+            mappers that need mappings of two levels where a goal has others.
+        goals: that they are to search for.
+    """
+    names, note = unique(text.split(",")) if text else FIRST_MAPPERS, ""
+    if text is None:
+        names, note = _available(names)
+    elif names == ("all",):
+        names, note = _available(name for name in MAPPERS if name not in PROVERS)
+    elif "all" in names:
+        raise UsageError(
+            f"{flag} {text}: 'all' cannot be combined; "
+            f"allowed: all, or some of {', '.join(MAPPERS)}"
+        )
+    others = [goal for goal in goals if not isinstance(goal.problem, Problem)]
+    if text in (None, "all") and others:
+        unfit = [name for name in names if not _fits(name, others[0])]
+        names = tuple(name for name in names if name not in unfit)
+        told = f"left out, as they need mappings of two levels: {', '.join(unfit)}"
+        note = "; ".join(filter(None, (note, told)))
+    made = [(name, _make(name)) for name in names]
+    keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
+    require_distinct(f"{flag} {text}", keys, "the same")
+    return names, note
+
+
+def _available(names: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Return the mappers that can be made, and a note on those left out for want of an extra."""
+    found, extras = [], {}
+    for name in names:
+        try:
+            _make(name)
+            found.append(name)
+        except MissingExtraError as error:
+            extras[name] = error.extra
+    needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
+    note = f"skipped (not installed): {left_out}; to have them: pip install -e '.[{needed}]'"
+    return tuple(found), note if extras else ""
+
+
+def _fits(name: str, goal: Goal) -> bool:
+    try:
+        _make(name).require_fit(goal.problem, goal.objective)
+    except ModelError:
+        return False
+    return True
+
+
+def _make(name: str) -> Mapper[Any]:
+    """Make a mapper, which may import its packages."""
+    with cli.importing():
+        return make_mapper(name)
+
+
+def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
+    """Refuse mappers that cannot search for one of the goals."""
+    for name, goal in product(mappers, goals):
+        made = _make(name)
+        made.require_fit(goal.problem, goal.objective)
+        if made.opening:
+            require_two_levels(goal.problem, f"mapper {name}")

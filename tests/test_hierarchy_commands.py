@@ -1,0 +1,286 @@
+"""Commands on accelerators that are described with all their memories."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import compare, evaluate, explain, map_network, report
+from commands import run as run_command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from run_helpers import contents, edit, load
+
+from experiments.commands.report.directories import read_section
+from experiments.commands.run import Config
+from experiments.pages.headline import take
+from experiments.pages.writer import write_report
+from experiments.search.accelerators import (
+    accelerator_record,
+    find_accelerator,
+    model_of,
+    recorded_accelerator,
+)
+from experiments.search.goals import Goal, make_goal
+from experiments.search.named_mappers import find_mappers
+from experiments.shell.flags import to_flags
+from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.silicon import has_energies, with_energies
+from maestro_env.accelerators.technologies import find_technology
+from maestro_env.hierarchy.bounds import lower_bound
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator
+from maestro_env.hierarchy.written import nest_json, read_nest
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.workloads.finding import find_layer
+
+LAYER = "conv:K=8,C=8,Y=10,X=10,R=3,S=3"
+GEMMINI = ("--hardware=gemmini", "--samples=60")
+CHIPS = [path.stem for path in BUILT.glob("*.yaml")]
+SMALL = """
+clock_mhz: 100
+memories:
+- memory: DRAM
+  bw: 64
+- {fanout: units, size: 4}
+- memory: spad
+  capacity_bits: 512B
+"""
+
+
+def run(*flags: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        # It takes longer than all else.
+        patch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
+        return run_command([f"--layer={LAYER}", "--mapper=random,ga", *flags])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("hierarchy") / "out"
+    assert run(*GEMMINI, f"--out={out}") == 0
+    return out
+
+
+def test_a_plain_name_means_all_memories(finished: Path) -> None:
+    config = load(finished / "config.json")
+    assert config["config"]["model"] == "hierarchy"
+    assert model_of("unlimited") == model_of("num_pes=16") == model_of("nvdla_large") == "exact"
+    assert {model_of(chip) for chip in CHIPS} == {"hierarchy"}
+    assert not (finished / "best_mapping.m").exists()
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_chips_get_energies_and_are_read_back(chip: str) -> None:
+    found = find_accelerator(chip, "hierarchy")
+    assert isinstance(found, Hierarchy)
+    named = find_hierarchy(chip)
+    technology = find_technology("cmos40" if named.word_bits == 8 else "cmos40-16bit")
+    priced = with_energies(named, technology)
+    assert (found.elements, found.mac) == (priced.elements, priced.mac)
+    assert found.name == f"{chip} with {technology.name} energies"
+    record = json.loads(json.dumps(accelerator_record(found)))
+    assert recorded_accelerator(record) == found
+    moved = dict.fromkeys(found.names, 1e9)
+    assert all(len(line) <= 80 for line in take(1e9, 1e9, 0.99, found, 10**9, moved))
+
+
+def test_energies_of_a_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(f"{SMALL}mac: {{pj: 2}}\n")
+    assert find_accelerator(str(path), "hierarchy") == find_hierarchy(str(path))
+    path.write_text(SMALL)
+    assert not has_energies(find_hierarchy(str(path)))
+    assert has_energies(find_accelerator(str(path), "hierarchy"))  # type: ignore[arg-type]
+    # No technology is of words of 4 bits.
+    path.write_text(f"word_bits: 4\n{SMALL}")
+    assert find_accelerator(str(path), "hierarchy") == find_hierarchy(str(path))
+
+
+def test_the_best_mapping_has_the_value_that_was_found(finished: Path) -> None:
+    hierarchy = recorded_accelerator(load(finished / "config.json")["hardware"])
+    assert isinstance(hierarchy, Hierarchy)
+    nest = read_nest((finished / "best_mapping.json").read_text(), hierarchy)
+    cost, status = HierarchyEvaluator(find_layer(LAYER), hierarchy).evaluate(nest)
+    assert status == "ok"
+    assert cost is not None
+    found = load(finished / "best_cost.json")
+    assert cost.latency_cycles * cost.energy_nj == pytest.approx(found["objective"], rel=1e-12)
+    summary = load(finished / "summary.json")
+    bound = lower_bound(find_layer(LAYER), hierarchy).edp_cycles_nj
+    assert summary["lower_bound"] == pytest.approx(bound)
+    assert bound <= found["objective"]
+    assert summary["optimum"] is None
+
+
+def test_a_run_is_resumed_and_shared(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(finished, out)
+    before, more = contents(out / "cells"), "--mapper=random,ga,pbil"
+    assert run(*GEMMINI, f"--out={out}", "--resume", more) == 0
+    told = capsys.readouterr().out
+    assert "on gemmini with cmos40 energies, found by" in told
+    assert "model hierarchy: 256 MACs a cycle, DRAM, scratchpad 262,144 B" in told
+    assert "x the lower bound" in told
+    after = contents(out / "cells")
+    assert before.items() <= after.items()
+    fresh = tmp_path / "fresh"
+    assert run(*GEMMINI, f"--out={fresh}", "--mapper=pbil") == 0
+
+    def point(directory: Path) -> Any:
+        return load(directory / "summary.json")["mappers"]["pbil"]["seeds"][0]["best_point"]
+
+    assert point(out) == point(fresh)
+    # The other description of the same name is another accelerator.
+    assert run(*GEMMINI, f"--out={out}", "--resume", more, "--model=exact") == 2
+
+
+def test_changed_records_are_refused(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(finished, out)
+    goal = next(out.glob("cells/*/*/goal.json"))
+    text = load(goal)["hardware"]["hierarchy"].replace("bw: 75.4", "bw: 7540")
+    edit(goal, lambda entry: entry["hardware"].update(hierarchy=text), sealed=True)
+    assert run(*GEMMINI, f"--out={out}", "--resume") == 2
+    assert "goal.json" in capsys.readouterr().err
+    edit(goal, lambda entry: entry["hardware"].update(hierarchy="memories: 1"), sealed=True)
+    assert report([str(out)]) == 2
+    assert "recorded accelerator" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--hardware=nochip", "--model=hierarchy"], "'nochip': allowed: FILE.yaml, eyeriss, gemm"),
+        (["--hardware=edge", "--model=hierarchy"], "unknown accelerator 'edge'"),
+        (["--hardware=gemmini", "--mapper=gamma"], "needs mappings of two levels"),
+        (["--hardware=gemmini", "--mapper=ga:start=prior"], "needs mappings of two levels"),
+        (["--hardware=gemmini", "--objective=area"], "needs area_um2"),
+        (["--hardware=gemmini", "--keep=parallel=K,C"], "has no parallel loops"),
+        (["--hardware=gemmini", "--energy=csv"], "allowed: --energy total or --model maestro"),
+        (["--hardware=gemmini", "--schema=full17"], "allowed under hierarchy: auto"),
+        (["--hardware={file}", "--model=exact"], "line 3, memories: not read here"),
+        (["--hardware=gemmini", "--model=hierarch"], "allowed: exact, hierarchy, maestro"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(
+    flags: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(SMALL)
+    given = [each.replace("{file}", str(path)) for each in flags]
+    assert run(*given, f"--out={tmp_path / 'out'}") == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_names_with_two_forms_keep_the_other() -> None:
+    config = Config(hardware="gemmini", model="exact")
+    assert config.accelerator() == known_hardware()["gemmini"]
+    # A flag is said again where the default would be another model.
+    assert "--model=exact" in to_flags(config)
+    assert "--model=hierarchy" not in to_flags(Config(hardware="gemmini"))
+    assert to_flags(Config(hardware="edge", model="exact")) == ["--hardware=edge"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(chip=st.sampled_from(CHIPS), seed=st.integers(0, 2**32 - 1))
+def test_every_nest_is_read_back(chip: str, seed: int) -> None:
+    hierarchy = find_hierarchy(chip)
+    space = HierarchySpace(find_layer(LAYER), hierarchy)
+    (point,) = space.sample(1, np.random.default_rng(seed))
+    mapping = space.decode(point)
+    read = read_nest(nest_json(hierarchy, mapping), hierarchy)
+    assert space.evaluator.loops(read) == space.evaluator.loops(mapping)
+
+
+def test_evaluate_prices_a_mapping_again(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate([str(finished)]) == 0
+    told = capsys.readouterr().out
+    found = load(finished / "best_cost.json")["cost"]
+    assert f"{found['latency_cycles']:,.0f} cycles, {found['energy_nj']:,.0f} nJ" in told
+    mapping = str(finished / "best_mapping.json")
+    assert evaluate([mapping, f"--layer={LAYER}", "--hardware=gemmini"]) == 0
+    assert capsys.readouterr().out == told.replace(LAYER, str(find_layer(LAYER)))
+    assert evaluate([mapping, f"--layer={LAYER}", "--hardware=nvdla"]) == 2
+    assert "loops of 'scratchpad'; allowed: of DRAM, cbuf" in capsys.readouterr().err
+    assert evaluate([mapping, f"--layer={LAYER}"]) == 2
+    assert "give --hardware" in capsys.readouterr().err
+    assert explain([str(finished)]) == 0
+    assert f"{found['latency_cycles']:,.0f} cycles, " in capsys.readouterr().out
+    assert explain([str(finished), "--objective=edp"]) == 2
+    assert "allowed for mappings of two levels" in capsys.readouterr().err
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))
+    assert evaluate([str(damaged), f"--layer={LAYER}", "--hardware=gemmini"]) == 2
+    assert "no mapping as JSON" in capsys.readouterr().err
+
+
+def test_compare_leaves_out_what_needs_two_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    path, out = tmp_path / "own.yaml", tmp_path / "out"
+    path.write_text(SMALL)
+    # Others take long to import.
+    few = ("random", "ga", "gamma", "library", "marl", "optimum", "prior")
+    monkeypatch.setattr("experiments.search.named_mappers.MAPPERS", few)
+    names, note = find_mappers("--mappers", "all", [_goal(path)])
+    assert names == ("random", "ga", "marl")
+    assert note.endswith("need mappings of two levels: gamma, library, prior")
+    flags = ["--mappers=random,ga", "--samples=40", "--seeds=1", "--objectives=latency"]
+    layers = f"--layers={LAYER},gemm:M=8,N=8,K=8"
+    assert compare([layers, f"--hardware={path}", *flags, f"--out={out}"]) == 0
+    assert "Model hierarchy, hardware" in (out / "table.md").read_text()
+    assert "on own with cmos40 energies\nmodel hierarchy: 4 MACs" in capsys.readouterr().out
+    text = reported(out)
+    assert "--model" not in text
+    assert "own with cmos40 energies" in text
+    assert "in tiles of" in text
+
+
+def reported(out: Path) -> str:
+    """The report of a directory, without the page, which takes long."""
+    path = out / "report.md"
+    write_report([read_section(out)], path)
+    return path.read_text()
+
+
+def _goal(path: Path) -> Goal:
+    config = Config(hardware=str(path))
+    return make_goal(config, find_layer(LAYER), config.accelerator(), "latency")
+
+
+def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, chip, out = tmp_path / "net.csv", tmp_path / "own.yaml", tmp_path / "out"
+    table.write_text("M,N,K,0,0,0,T\n8,8,8,1,1,1,3\n8,16,4,1,1,1,3\n")
+    chip.write_text(SMALL)
+    flags = [str(table), f"--hardware={chip}", "--samples=40", "--front=20", f"--out={out}"]
+    assert map_network(flags) == 0
+    told = capsys.readouterr().out
+    entry = load(out / "network.json")
+    choice, layers = entry["choices"][-1], entry["layers"]
+    assert {each["found_by"] for each in layers} == {"marl"}
+    for figure in ("latency_cycles", "energy_nj"):
+        assert choice[figure] == pytest.approx(sum(each[figure] for each in layers))
+    assert choice["area_um2"] is None
+    assert entry["bound"] <= choice["edp"]
+    # 100 MHz.
+    assert f"{choice['latency_cycles'] / 1e5:,.4g} ms" in told
+    assert map_network([*flags, "--resume"]) == 0
+    assert capsys.readouterr().out == told
+    assert map_network([*flags, "--resume", "--library=cache"]) == 2
+    assert "--library needs mappings of two levels" in capsys.readouterr().err
+    assert "own with cmos40 energies" in reported(out)
