@@ -104,7 +104,7 @@ def test_the_flag_of_commands_knows_the_mappers_of_installed_packages(
     install: Install, tmp_path: Path
 ) -> None:
     install("toy_sweeps", sweep="toy_sweeps:Sweep")
-    script = "from experiments.search.goals import find_mappers as find\n"
+    script = "from experiments.search.named_mappers import find_mappers as find\n"
     script += "print(find('--mapper', 'sweep,ga')[0])"
     ended = subprocess.run(
         [sys.executable, "-c", script],
