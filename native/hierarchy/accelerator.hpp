@@ -16,7 +16,7 @@ using PerTensorCount = std::array<std::int64_t, kTensors>;
 
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-// Loops and fan-outs of a dimension are numbered in a few bits of a key.
+// Arrays have room for so many.
 inline constexpr int kMaxElements = 48;
 inline constexpr int kMaxFanouts = 24;
 

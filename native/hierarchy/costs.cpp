@@ -33,8 +33,21 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
     : accelerator_(accelerator),
       options_(options),
       boundaries_(boundaries),
+      fetched_(accelerator.elements.size()),
+      drained_(accelerator.elements.size()),
       steady_(accelerator.elements.size()),
       edge_(accelerator.elements.size()) {
+  for (std::size_t b = 0; b < boundaries.size(); ++b) {
+    const auto& [tensor, parent, child] = boundaries[b];
+    const auto end_at = [&](int element) {
+      return End{memory(element).pool, static_cast<double>(memory(element).width[tensor])};
+    };
+    parents_.push_back(end_at(parent));
+    children_.push_back(child == accelerator.mac() ? End{} : end_at(child));
+    if (child == accelerator.mac()) continue;
+    if (tensor == kOutput) drained_[child].push_back(b);
+    if (tensor != kOutput || options.psum == PartialSums::bias) fetched_[child].push_back(b);
+  }
   for (const Element& each : accelerator.elements) {
     const Memory& memory = each.memory;
     timed_ =
@@ -69,20 +82,20 @@ void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) co
   }
 }
 
-void Costs::pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
+void Costs::pass(std::size_t boundary, const Flow& flow, double share_of_parent,
                  double share_of_child, Ports& ports) const {
-  const auto at = [&](int element, double share, double reads, double writes) {
-    const double width = share * static_cast<double>(memory(element).width[boundary.tensor]);
-    ports[memory(element).pool].read += reads * width;
-    ports[memory(element).pool].written += writes * width;
+  const auto at = [&](const End& end, double share, double reads, double writes) {
+    Bits& bits = ports[static_cast<std::size_t>(end.pool)];
+    bits.read += reads * (share * end.width);
+    bits.written += writes * (share * end.width);
+    return &bits;
   };
-  at(boundary.parent, share_of_parent, flow.parent_reads, flow.parent_writes);
+  const End &parent = parents_[boundary], &child = children_[boundary];
+  Bits* outside = at(parent, share_of_parent, flow.parent_reads, flow.parent_writes);
   if (flow.misses > 0) {
-    const int at_pool = memory(boundary.parent).pool;
-    ports[at_pool].waits += share_of_parent * flow.misses * memory(at_pool).cache.miss_cycles;
+    outside->waits += share_of_parent * flow.misses * memory(parent.pool).cache.miss_cycles;
   }
-  if (boundary.child == accelerator_.mac()) return;
-  at(boundary.child, share_of_child, flow.child_reads, flow.child_writes);
+  if (child.pool >= 0) at(child, share_of_child, flow.child_reads, flow.child_writes);
 }
 
 std::array<double, 2> Costs::port_cycles(int element, const Bits& bits) const {
@@ -103,15 +116,14 @@ double Costs::busiest(const Ports& ports) const {
 }
 
 // The first fetch, or the last drain, of each child in turn; its bits leave the steady state.
-double Costs::exposed(const std::vector<Flows>& flows, Flow Flows::* part) {
+double Costs::exposed(const std::vector<Flows>& flows, const Crossed& crossed, Flow Flows::* part) {
   double cycles = 0;
-  for (int child = 1; child < accelerator_.rest(); ++child) {
-    if (!accelerator_.elements[child].is_memory) continue;
+  for (const std::vector<std::size_t>& of_child : crossed) {
+    if (of_child.empty()) continue;
     edge_.assign(edge_.size(), {});
-    for (std::size_t b = 0; b < flows.size(); ++b) {
-      if (boundaries_[b].child != child) continue;
-      pass(boundaries_[b], flows[b].*part, 1, 1, edge_);
-      pass(boundaries_[b], flows[b].*part, -1, -1, steady_);
+    for (const std::size_t b : of_child) {
+      pass(b, flows[b].*part, 1, 1, edge_);
+      pass(b, flows[b].*part, -1, -1, steady_);
     }
     cycles += busiest(edge_);
   }
@@ -120,17 +132,17 @@ double Costs::exposed(const std::vector<Flows>& flows, Flow Flows::* part) {
 
 double Costs::energy_pj(const std::vector<Flows>& flows, double macs) const {
   double energy = macs * accelerator_.mac_pj;
-  const auto access = [&](int element, int tensor, double reads, double writes) {
-    const double width = static_cast<double>(memory(element).width[tensor]);
-    energy += width * (reads * pool(element).read_pj + writes * pool(element).write_pj);
+  const auto access = [&](const End& end, double reads, double writes) {
+    const Memory& pool = memory(end.pool);
+    energy += end.width * (reads * pool.read_pj + writes * pool.write_pj);
   };
   for (std::size_t b = 0; b < flows.size(); ++b) {
-    const auto& [tensor, parent, child] = boundaries_[b];
     const Flow& flow = flows[b].all;
-    access(parent, tensor, flow.parent_reads, flow.parent_writes);
-    if (child != accelerator_.mac()) access(child, tensor, flow.child_reads, flow.child_writes);
-    const double bits = flows[b].carried * static_cast<double>(memory(parent).width[tensor]);
-    for (int e = parent + 1; e < std::min(child, accelerator_.rest()); ++e) {
+    access(parents_[b], flow.parent_reads, flow.parent_writes);
+    if (children_[b].pool >= 0) access(children_[b], flow.child_reads, flow.child_writes);
+    const double bits = flows[b].carried * parents_[b].width;
+    const int last = std::min(boundaries_[b].child, accelerator_.rest());
+    for (int e = boundaries_[b].parent + 1; e < last; ++e) {
       if (!accelerator_.elements[e].is_memory) energy += bits * accelerator_.elements[e].fanout.pj;
     }
   }
@@ -168,7 +180,7 @@ Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const
   flows[boundary].all = flow;
   flows[boundary].carried = carried;
   Ports ports(accelerator_.elements.size());
-  pass(boundaries_[boundary], flow, 1, 1, ports);
+  pass(boundary, flow, 1, 1, ports);
   Price price{energy_pj(flows, 0), {}};
   for (int e = 0; e < accelerator_.rest(); ++e) {
     price.port_cycles.push_back(port_cycles(e, ports[e]));
@@ -198,12 +210,12 @@ Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int
       return spread ? 1.0 / static_cast<double>(used[element]) : 1.0;
     };
     for (std::size_t b = 0; b < flows.size(); ++b) {
-      pass(boundaries_[b], options_.exposed ? flows[b].first : flows[b].all,
-           share(boundaries_[b].parent), share(boundaries_[b].child), steady_);
+      pass(b, options_.exposed ? flows[b].first : flows[b].all, share(boundaries_[b].parent),
+           share(boundaries_[b].child), steady_);
     }
     if (options_.exposed) {
-      figures.first_cycles = exposed(flows, &Flows::fetch);
-      figures.last_cycles = exposed(flows, &Flows::drain);
+      figures.first_cycles = exposed(flows, fetched_, &Flows::fetch);
+      figures.last_cycles = exposed(flows, drained_, &Flows::drain);
     }
     int outside = 0;
     for (int e = 1; e < accelerator_.rest(); ++e) {

@@ -66,22 +66,29 @@ class Costs {
     double read = 0, written = 0;
     double waits = 0;  // cycles
   };
-  using Ports = std::vector<Bits>;  // by element
+  // Where words of a boundary end: a physical memory, none at the MAC, and bits of a word.
+  struct End {
+    int pool = -1;
+    double width = 0;
+  };
+  using Ports = std::vector<Bits>;                        // by element
+  using Crossed = std::vector<std::vector<std::size_t>>;  // boundaries by child
 
-  void pass(const Boundary& boundary, const Flow& flow, double share_of_parent,
-            double share_of_child, Ports& ports) const;
+  void pass(std::size_t boundary, const Flow& flow, double share_of_parent, double share_of_child,
+            Ports& ports) const;
   std::array<double, 2> port_cycles(int element, const Bits& bits) const;
   double busiest(const Ports& ports) const;
-  double exposed(const std::vector<Flows>& flows, Flow Flows::* part);
+  double exposed(const std::vector<Flows>& flows, const Crossed& crossed, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;
   Price price(std::size_t boundary, const Flow& flow, double carried) const;
 
   const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
-  const Memory& pool(int element) const { return memory(memory(element).pool); }
 
   const Accelerator& accelerator_;
   const Options& options_;
   const std::vector<Boundary>& boundaries_;
+  std::vector<End> parents_, children_;  // of each
+  Crossed fetched_, drained_;            // of the flows outside the steady state
   Ports steady_, edge_;
   bool timed_ = false;
 };

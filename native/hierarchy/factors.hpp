@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "nest.hpp"
@@ -15,84 +15,88 @@ namespace gym::hierarchy {
 // nest advances. Then the dimension's loops from `index` on jump from last to first, or `index`
 // itself advances and those inside it jump.
 struct Cut {
-  enum Kind : std::uint8_t { all, first, last, jump, advance };
+  enum Kind : std::uint8_t { all, first, last, jump, advance, kinds };
   Kind kind = all;
   int index = 0;
 };
 
-// What becomes of the units of each spatial loop, a bit by its number: each counts by itself
-// (apart), or they are one big unit (whole), or only the first counts.
-struct View {
-  std::uint32_t apart = 0, whole = 0;
-
-  friend bool operator==(const View&, const View&) = default;
-};
+// What becomes of the units of a spatial loop: only the first counts, each counts by itself, or
+// they are one big unit.
+enum class Units : std::uint8_t { first, apart, whole };
 
 // Boxes of one kind in two steps: sizes before and after, and how much later the second starts.
 struct Boxes {
   std::int64_t before, after, shift, times;
+  // Unit 0's, whose positions all units follow (H3.1).
+  std::int64_t leader_before, leader_after;
 };
 
 // Sums over boxes that are there in both steps.
 struct Factor {
+  int index = 0;           // of its cut
   std::int64_t count = 0;  // how many
   std::int64_t size = 0;   // of those that have not moved
-  int first = 0, kinds = 0;
+  std::vector<Boxes> boxes;
+  Factor* next = nullptr;  // of the same prefix and kind of cut
+
+  void add(const Boxes& found);
+};
+
+// The first loops of a chain, and what becomes of the units of each. Like factors, prefixes last
+// until their chain is opened again.
+struct Prefix {
+  int loops = 0;
+  Prefix* outer = nullptr;                    // without the last of them
+  Units units = {};                           // of the last
+  std::array<Factor*, Cut::kinds> factors{};  // found so far, by kind of cut
+  std::array<Prefix*, 3> longer{};            // by the units of the next loop
+};
+
+// Objects that stay where they are, and are used again after all have been given back.
+template <typename T>
+class Store {
+ public:
+  void clear() { used_ = 0; }
+  T* take() {
+    if (used_ == kept_.size()) kept_.push_back(std::make_unique<T>());
+    return kept_[used_++].get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<T>> kept_;
+  std::size_t used_ = 0;
 };
 
 class Factors {
  public:
-  // With `listed`, kinds of boxes are kept as well.
-  void open(const Chain& chain, bool listed);
+  void open(const Chain& chain);
 
-  // For the loops of the chain above an element, `above` of them. The number of the factor found.
-  int find(int above, Cut cut, View view) {
-    const std::uint64_t kind = std::uint64_t{cut.kind} << 6 | static_cast<std::uint64_t>(cut.index);
-    const std::uint64_t key =
-        ((static_cast<std::uint64_t>(above) << 9 | kind) << 24 | view.apart) << 24 | view.whole;
-    Slot& slot = slots_[(key * 0x9E3779B97F4A7C15u) >> (64 - kSlotBits)];
-    if (slot.key != key || slot.opened != opened_) slot = {key, opened_, sum_up(above, cut, view)};
-    return slot.number;
+  // The prefix without loops.
+  Prefix* none() { return none_; }
+  // The one with the next loop.
+  Prefix* longer(Prefix* prefix, Units units) {
+    const Loop& loop = chain_->loops[static_cast<std::size_t>(prefix->loops)];
+    Prefix*& found = prefix->longer[static_cast<std::size_t>(loop.spatial ? units : Units{})];
+    if (found == nullptr) found = add_prefix(prefix, loop.spatial ? units : Units{});
+    return found;
   }
 
-  const Factor& operator[](int number) const { return factors_[static_cast<std::size_t>(number)]; }
-  std::span<const Boxes> boxes(const Factor& factor) const {
-    return {boxes_.data() + factor.first, static_cast<std::size_t>(factor.kinds)};
+  const Factor* find(Prefix* prefix, Cut cut) {
+    for (const Factor* found = prefix->factors[cut.kind]; found != nullptr; found = found->next) {
+      if (found->index == cut.index) return found;
+    }
+    return sum_up(prefix, cut);
   }
 
  private:
-  // A unit's boxes beside unit 0's, whose positions all units follow (H3.1).
-  struct Walked {
-    Boxes own;
-    std::int64_t leader_before, leader_after;
-  };
-
-  int sum_up(int above, Cut cut, View view);
-  void walk(int above, Cut cut, View view);
-  void step(const Loop& loop, Cut cut, int index, View view);
-  void visit(const Walked& from, std::int64_t tile);
-  void advance(const Walked& from, std::int64_t tile);
-  void jump(const Walked& from, std::int64_t tile);
-  void begin(const Walked& from, std::int64_t tile);
-  void end(const Walked& from, std::int64_t tile);
-  void spread(const Walked& from, const Loop& loop, View view);
-  void add(const Walked& walked);
-
-  // The factor found last for keys of one hash; another one's may have to be summed up again.
-  struct Slot {
-    std::uint64_t key;
-    std::uint64_t opened;
-    int number;
-  };
+  Prefix* add_prefix(Prefix* outer, Units units);
+  Factor& add_factor(Prefix* prefix, Cut cut);
+  const Factor* sum_up(Prefix* prefix, Cut cut);
 
   const Chain* chain_ = nullptr;
-  bool listed_ = false;
-  std::uint64_t opened_ = 0;  // how often
-  static constexpr int kSlotBits = 7;
-  std::array<Slot, 1 << kSlotBits> slots_{};
-  std::vector<Factor> factors_;
-  std::vector<Boxes> boxes_;
-  std::vector<Walked> now_, next_;
+  Prefix* none_ = nullptr;
+  Store<Prefix> prefixes_;
+  Store<Factor> factors_;
 };
 
 }  // namespace gym::hierarchy

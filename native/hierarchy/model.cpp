@@ -28,13 +28,13 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures, bool of_overflows) {
   used_.clear();
   if (costs_.timed() && !options_.exposed) {
     for (int e = 0; e < accelerator_.rest(); ++e) {
-      used_.push_back(traffic_.instances(nest_, e, (LoopSet{1} << kLoops) - 1));
+      used_.push_back(traffic_.instances(e, (LoopSet{1} << kLoops) - 1));
     }
   }
   steps_.clear();
   for (int e = 0; e < accelerator_.rest(); ++e) {
     const bool launches = accelerator_.elements[e].memory.launch_cycles > 0;
-    steps_.push_back(launches ? traffic_.steps(nest_, e) : 0);
+    steps_.push_back(launches ? traffic_.steps(e) : 0);
   }
   figures =
       costs_.figures(flows_, used_, steps_, traffic_.compute_cycles(nest_), shape_.macs_estimate());

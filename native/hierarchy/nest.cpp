@@ -17,7 +17,6 @@ Verdict Nest::read(const Shape& shape, Mapping mapping) {
   for (int d = 0; d < kLoops; ++d) {
     chains_[d].extent = box_[d] = shape.extent[d];
     chains_[d].loops.clear();
-    chains_[d].spatial = 0;
     divided_[d] = true;
   }
   listed_.fill(0);
@@ -56,8 +55,7 @@ Verdict Nest::add(const MappedLoop& loop, int element) {
     if (used_[element] > static_cast<double>(place.fanout.size)) return Verdict::fanout_exceeded;
     even_ = even_ && divided_[loop.dim] && box % loop.tile == 0;
   }
-  const int number = place.is_memory ? 0 : chain.spatial++;
-  chain.loops.push_back({loop.tile, element, !place.is_memory, number});
+  chain.loops.push_back({loop.tile, element, !place.is_memory});
   divided_[loop.dim] = divided_[loop.dim] && box % loop.tile == 0;
   box = loop.tile;
   return Verdict::ok;
@@ -76,12 +74,18 @@ void Nest::add_rest() {
 
 void Nest::count_above() {
   for (Chain& chain : chains_) {
+    chain.above.fill(0);
     std::uint8_t count = 0;
-    for (int e = 0; e <= accelerator_.mac(); ++e) {
-      while (count < chain.loops.size() && chain.loops[count].element < e) ++count;
-      chain.above[e] = count;
+    for (const Loop& loop : chain.loops) {
+      ++count;
+      for (int e = loop.element + 1; e <= accelerator_.mac(); ++e) chain.above[e] = count;
     }
   }
+  spatial_above_[0] = 0;
+  for (int e = 0; e < accelerator_.rest(); ++e) {
+    spatial_above_[e + 1] = spatial_above_[e] + (used_[e] > 1 ? 1 : 0);
+  }
+  spatial_above_[accelerator_.mac()] = spatial_above_[accelerator_.rest()];
 }
 
 std::int64_t Nest::units_above(int element) const {

@@ -29,7 +29,6 @@ struct Loop {
   std::int64_t tile;
   int element;
   bool spatial;
-  int number = 0;  // of a spatial one among those of its dimension
   // Of a spatial one: the element of the next temporal loop of the dimension, cutting or not.
   int apart_from = kMaxElements + 2;
 };
@@ -37,7 +36,6 @@ struct Loop {
 struct Chain {
   std::int64_t extent = 1;
   std::vector<Loop> loops;                             // outermost first
-  int spatial = 0;                                     // how many of them are
   std::array<std::uint8_t, kMaxElements + 2> above{};  // how many stand above each element
 
   // The largest box that an element gets.
@@ -64,6 +62,8 @@ class Nest {
   const std::vector<Mover>& movers() const { return movers_; }  // outermost first
   // Whether all units of all fan-outs do the same in every step.
   bool even() const { return even_; }
+  // Whether several units of a fan-out between two elements are at work.
+  bool spreads(int outer, int inner) const { return spatial_above_[inner] > spatial_above_[outer]; }
   // Units that the fan-outs above an element make at most; a double where there may be too many.
   std::int64_t units_above(int element) const;
   double units_estimate() const;
@@ -75,10 +75,11 @@ class Nest {
 
   const Accelerator& accelerator_;
   std::array<Chain, kLoops> chains_;
-  std::array<std::int64_t, kLoops> box_{};            // the largest, so far
-  std::array<bool, kLoops> divided_{};                // whether all boxes have that size
-  std::array<std::uint64_t, kMaxElements> listed_{};  // dimensions by element
-  std::vector<double> used_;                          // units by element
+  std::array<std::int64_t, kLoops> box_{};             // the largest, so far
+  std::array<bool, kLoops> divided_{};                 // whether all boxes have that size
+  std::array<std::uint64_t, kMaxElements> listed_{};   // dimensions by element
+  std::vector<double> used_;                           // units by element
+  std::array<int, kMaxElements + 2> spatial_above_{};  // fan-outs of several units at work
   std::vector<Mover> movers_;
   bool even_ = true;
 };

@@ -13,23 +13,28 @@ constexpr std::array<LoopSet, kTensors> kLoopsOf = {
 
 }  // namespace
 
-std::int64_t Traffic::steps(const Nest& nest, int element) {
-  Sum sum{kOutput, element};
-  set(nest, sum, {});
+// Unit 0's boxes in all steps of an element.
+Traffic::Sum Traffic::steps_of(int element) {
+  Sum sum{kOutput, first_units_[element]};
+  set(sum, {});
+  return sum;
+}
+
+std::int64_t Traffic::steps(int element) {
+  const Sum sum = steps_of(element);
   std::int64_t steps = 1;
-  for (const LoopId d : dims_) steps *= factors_[d][sum.factor[d]].count;
+  for (const LoopId d : dims_) steps *= sum.factor[d]->count;
   return steps;
 }
 
 double Traffic::compute_cycles(const Nest& nest) {
-  Sum sum{kOutput, accelerator_.rest()};
-  set(nest, sum, {});
+  const Sum sum = steps_of(accelerator_.rest());
   std::int64_t busy = accelerator_.simd_lanes == 1 ? 1 : 0;
   if (busy == 1) {
-    for (const LoopId d : dims_) busy *= factors_[d][sum.factor[d]].size;
+    for (const LoopId d : dims_) busy *= sum.factor[d]->size;
   } else {
-    for (const Boxes& step : kinds(sum, 0)) {
-      busy += step.times * ceil_div(step.after, accelerator_.simd_lanes);
+    for (const Steps& each : kinds(sum, 0)) {
+      busy += each.times * ceil_div(each.macs, accelerator_.simd_lanes);
     }
   }
   double cycles = static_cast<double>(busy);
@@ -40,16 +45,16 @@ double Traffic::compute_cycles(const Nest& nest) {
   return cycles;
 }
 
-// Kinds of steps: MACs of unit 0, and how often. Which boxes there are is independent from
-// dimension to dimension; in some, those alone that have not moved.
-std::vector<Boxes> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
-  std::vector<Boxes> steps = {{1, 1, 0, 1}}, more;
+// Which boxes there are is independent from dimension to dimension; in some, those alone that have
+// not moved.
+std::vector<Traffic::Steps> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
+  std::vector<Steps> steps = {{1, 1}}, more;
   for (const LoopId d : dims_) {
     more.clear();
-    for (const Boxes& step : steps) {
-      for (const Boxes& box : factors_[d].boxes(factors_[d][sum.factor[d]])) {
+    for (const Steps& each : steps) {
+      for (const Boxes& box : sum.factor[d]->boxes) {
         if (box.shift != 0 && has(unmoved, d)) continue;
-        more.push_back({0, step.after * box.after, 0, step.times * box.times});
+        more.push_back({each.macs * box.after, each.times * box.times});
       }
     }
     steps.swap(more);
@@ -61,15 +66,14 @@ std::vector<Boxes> Traffic::kinds(const Sum& sum, LoopSet unmoved) const {
 // there are the ones before (H6).
 double Traffic::paced_cycles(const Nest& nest, int element) {
   const Memory& memory = accelerator_.elements[element].memory;
-  const auto all_of = [&](const Boxes& step, std::int64_t least) {
-    const std::int64_t busy = ceil_div(step.after, accelerator_.simd_lanes);
-    return static_cast<double>(step.times) *
+  const auto all_of = [&](const Steps& each, std::int64_t least) {
+    const std::int64_t busy = ceil_div(each.macs, accelerator_.simd_lanes);
+    return static_cast<double>(each.times) *
            static_cast<double>(std::max({busy, memory.step_cycles, least}));
   };
-  Sum sum{kOutput, element};
-  set(nest, sum, {});
+  Sum sum = steps_of(element);
   double cycles = 0;
-  for (const Boxes& step : kinds(sum, 0)) cycles += all_of(step, memory.load_cycles);
+  for (const Steps& each : kinds(sum, 0)) cycles += all_of(each, memory.load_cycles);
   LoopSet kept = 0;
   for (const TensorId t : {kInput, kFilter, kOutput}) {
     if (!memory.keeps[t]) continue;
@@ -80,15 +84,15 @@ double Traffic::paced_cycles(const Nest& nest, int element) {
     const auto& [dim, index, place] = *mover;
     if (place >= element) continue;
     if (has(kept, dim)) {
-      set(nest, sum, dim, {Cut::jump, index});
-      if (factors_[dim][sum.factor[dim]].size == 0) break;
+      set(sum, dim, {Cut::jump, index});
+      if (sum.factor[dim]->size == 0) break;
       continue;
     }
-    set(nest, sum, dim, {Cut::advance, index});
-    for (const Boxes& step : kinds(sum, kept)) {
-      cycles -= all_of(step, memory.load_cycles) - all_of(step, 0);
+    set(sum, dim, {Cut::advance, index});
+    for (const Steps& each : kinds(sum, kept)) {
+      cycles -= all_of(each, memory.load_cycles) - all_of(each, 0);
     }
-    set(nest, sum, dim, {Cut::jump, index});
+    set(sum, dim, {Cut::jump, index});
   }
   return cycles;
 }

@@ -55,21 +55,15 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
   for (const LoopId d : {kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS}) {
     if (shape.extent[d] > 1 || has(sliding_, d)) dims_.push_back(d);
     macs_ = wrap_mul(macs_, shape.extent[d]);
+    if (!has(kReduced, d)) outputs_ = wrap_mul(outputs_, shape.extent[d]);
   }
-  listed_ = accelerator_.simd_lanes > 1;
-  for (const Element& each : accelerator_.elements) {
-    listed_ = listed_ || (each.is_memory && each.memory.paces());
-  }
-  for (const Boundary& each : boundaries_) {
-    pieces_.push_back(pieces_of(each));
-    listed_ = listed_ || pieces_.back().beat > 1 || pieces_.back().line > 0;
-  }
+  for (const Boundary& each : boundaries_) pieces_.push_back(pieces_of(each));
 }
 
 Traffic::Axis Traffic::axis_of(const Shape& shape, std::size_t which, LoopId output,
                                LoopId window) {
   const std::int64_t stride = shape.stride[which], dilation = shape.dilation[which];
-  return {output, window, stride, dilation, {stride, dilation}, {}, {}};
+  return {output, window, stride, dilation, {stride, dilation}, {}};
 }
 
 Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
@@ -90,103 +84,109 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
 }
 
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
-  for (int d = 0; d < kLoops; ++d) {
-    factors_[d].open(nest.chain(d), listed_ || has(sliding_, static_cast<LoopId>(d)));
-  }
-  for (Axis& axis : axes_) {
-    axis.keys.clear();
-    axis.sums.clear();
-  }
+  for (const LoopId d : dims_) open(nest.chain(d), d);
+  for (Axis& axis : axes_) axis.known.clear();
   moved.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
+    Moved& of = moved[b];
     Sum parents = sum_of(nest, boundary, kParents);
-    moved[b].words[kParents] = words(nest, boundary, parents);
-    if (timed) add_first(nest, boundary, kParents, parents, moved[b]);
+    of.words[kParents] = words(nest, boundary, parents);
     if (boundary.child == accelerator_.mac() && forgets(boundary)) {
       // One word a MAC.
-      moved[b].words[kChildren] = macs_;
+      of.words[kChildren] = macs_;
     } else {
       Sum children = sum_of(nest, boundary, kChildren);
-      moved[b].words[kChildren] = children.views == parents.views ? moved[b].words[kParents]
-                                                                  : words(nest, boundary, children);
-      if (timed && boundary.child != accelerator_.mac()) {
-        add_first(nest, boundary, kChildren, children, moved[b]);
-      }
+      of.words[kChildren] =
+          children.prefix == parents.prefix ? of.words[kParents] : words(nest, boundary, children);
     }
-    if (boundary.tensor == kOutput) add_fresh(nest, boundary, timed, moved[b]);
-    if (timed) add_passed(nest, boundary, pieces_[b], moved[b]);
+    const bool counts_fresh = boundary.tensor == kOutput && options_.psum != PartialSums::bias;
+    // Each word arrives for the first time once at each parent that adds up a part of it.
+    if (counts_fresh) of.fresh = outputs_ * instances(boundary.parent, kReduced);
+    if (!timed) continue;
+    const bool alone = !nest.spreads(0, boundary.parent);
+    Sum parent = alone ? parents : sum_of(nest, boundary, kFirstParent);
+    if (counts_fresh) of.fresh_first = distinct(parent);
+    add_first(nest, boundary, alone, parent, of);
+    add_passed(nest, boundary, pieces_[b], parent, of);
   }
 }
 
-// What the first of the parents, or of the children, moves in all steps and outside the steady
-// state (H6).
-void Traffic::add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
+void Traffic::open(const Chain& chain, LoopId dim) {
+  factors_[dim].open(chain);
+  Prefix *all = factors_[dim].none(), *first = all;
+  for (int e = 0, loops = 0; e <= accelerator_.mac(); ++e) {
+    for (; loops < chain.above[e]; ++loops) {
+      all = factors_[dim].longer(all, Units::apart);
+      first = factors_[dim].longer(first, Units::first);
+    }
+    all_units_[e][dim] = all;
+    first_units_[e][dim] = first;
+  }
+}
+
+// What the first parent and the first child move in all steps and outside the steady state (H6).
+void Traffic::add_first(const Nest& nest, const Boundary& boundary, bool alone, Sum& parent,
                         Moved& moved) {
-  const Side first = all == kParents ? kFirstParent : kFirstChild;
-  const int element = all == kParents ? boundary.parent : boundary.child;
-  Sum sum = sum_of(nest, boundary, first);
-  if (nest.even() || sum.views == of_all.views) {
-    moved.words[first] = moved.words[all] / (nest.even() ? nest.units_above(element) : 1);
+  if (nest.even()) {
+    moved.words[kFirstParent] = moved.words[kParents] / nest.units_above(boundary.parent);
   } else {
-    moved.words[first] = words(nest, boundary, sum);
+    moved.words[kFirstParent] = alone ? moved.words[kParents] : words(nest, boundary, parent);
   }
   if (boundary.child == accelerator_.mac()) return;
+  const bool one_child = !nest.spreads(boundary.parent, boundary.child);
+  Sum child = one_child ? parent : sum_of(nest, boundary, kFirstChild);
+  if (nest.even()) {
+    moved.words[kFirstChild] = moved.words[kChildren] / nest.units_above(boundary.child);
+  } else {
+    moved.words[kFirstChild] = one_child ? moved.words[kFirstParent] : words(nest, boundary, child);
+  }
+  const auto add = [&](Cut cut, std::array<std::int64_t, kSides>& words) {
+    words[kFirstParent] = product_of(parent, cut);
+    words[kFirstChild] = one_child ? words[kFirstParent] : product_of(child, cut);
+  };
   const bool output = boundary.tensor == kOutput;
-  set(nest, sum, {output ? Cut::last : Cut::first});
-  moved.edge[first] = product(sum);
-  if (!output || options_.psum != PartialSums::bias) return;
-  set(nest, sum, {Cut::first});
-  moved.begin[first] = product(sum);
+  add({output ? Cut::last : Cut::first}, moved.edge);
+  if (output && options_.psum == PartialSums::bias) add({Cut::first}, moved.begin);
 }
 
-// Each word arrives for the first time once at each parent that adds up a part of it.
-void Traffic::add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved) {
-  if (options_.psum == PartialSums::bias) return;
-  moved.fresh =
-      distinct(nest, sum_of(nest, boundary, kParents)) * instances(nest, boundary.parent, kReduced);
-  if (timed) moved.fresh_first = distinct(nest, sum_of(nest, boundary, kFirstParent));
-}
-
-std::int64_t Traffic::distinct(const Nest& nest, Sum sum) {
+std::int64_t Traffic::distinct(Sum sum) {
   std::int64_t words = 1;
   for (const LoopId d : dims_) {
     if (has(kReduced, d)) continue;
-    set(nest, sum, d, {});
-    words *= factors_[d][sum.factor[d]].size;
+    set(sum, d, {});
+    words *= sum.factor[d]->size;
   }
   return in_pieces(sum, words);
 }
 
 void Traffic::add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces,
-                         Moved& moved) {
+                         Sum& parent, Moved& moved) {
   const auto of = [](std::int64_t words) { return static_cast<double>(words); };
   moved.words_passed = {of(moved.words[kFirstParent]), of(moved.edge[kFirstParent]),
                         of(moved.begin[kFirstParent]), of(moved.fresh_first)};
   if (pieces.beat > 1 || pieces.gaps) {
     moved.words_passed =
-        pieces_passed(nest, boundary, pieces.beat, pieces.gaps).times(of(pieces.beat));
+        pieces_passed(nest, boundary, pieces.beat, pieces.gaps, parent).times(of(pieces.beat));
   }
   if (pieces.line > 0) {
-    moved.lines_missed = pieces_passed(nest, boundary, pieces.line, pieces.gaps);
+    moved.lines_missed = pieces_passed(nest, boundary, pieces.line, pieces.gaps, parent);
   }
 }
 
 Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece,
-                              bool gaps) {
-  Sum sum = sum_of(nest, boundary, kFirstParent);
+                              bool gaps, Sum& sum) {
   sum.piece = piece;
   sum.gaps = gaps;
   Passed passed;
   passed.all = static_cast<double>(words(nest, boundary, sum));
   if (boundary.tensor == kOutput && options_.psum != PartialSums::bias) {
-    passed.fresh = static_cast<double>(distinct(nest, sum));
+    passed.fresh = static_cast<double>(distinct(sum));
   }
   if (boundary.child == accelerator_.mac()) return passed;
-  set(nest, sum, {Cut::first});
-  passed.begin = static_cast<double>(product(sum));
-  if (boundary.tensor == kOutput) set(nest, sum, {Cut::last});
-  passed.edge = static_cast<double>(product(sum));
+  passed.begin = static_cast<double>(product_of(sum, {Cut::first}));
+  passed.edge =
+      boundary.tensor == kOutput ? static_cast<double>(product_of(sum, {Cut::last})) : passed.begin;
   return passed;
 }
 
@@ -194,21 +194,19 @@ Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::i
 std::int64_t Traffic::in_pieces(const Sum& sum, std::int64_t words) const {
   const LoopId d = sum.tensor == kInput ? kLoopC : kLoopK;
   if (sum.piece == 1 || words == 0 || shape_.extent[d] == 1) return words;
-  const Factor& factor = factors_[d][sum.factor[d]];
+  const Factor& factor = *sum.factor[d];
   std::int64_t pieces = 0;
-  for (const Boxes& box : factors_[d].boxes(factor)) {
+  for (const Boxes& box : factor.boxes) {
     if (box.shift == 0) pieces += box.times * ceil_div(box.after, sum.piece);
   }
   return words / factor.size * pieces;
 }
 
-std::int64_t Traffic::instances(const Nest& nest, int element, LoopSet dims) {
-  constexpr View kApart = {(1u << kMaxFanouts) - 1, 0};
+std::int64_t Traffic::instances(int element, LoopSet dims) {
   std::int64_t count = 1;
   for (const LoopId d : dims_) {
-    if (!has(dims, d) || nest.chain(d).spatial == 0) continue;
-    count *=
-        factors_[d][factors_[d].find(nest.chain(d).above[element], {Cut::first}, kApart)].count;
+    if (!has(dims, d)) continue;
+    count *= factors_[d].find(all_units_[element][d], {Cut::first})->count;
   }
   return count;
 }
@@ -220,8 +218,7 @@ bool Traffic::forgets(const Boundary& boundary) const {
 
 // All words of all steps, less those that stay as each loop of the nest advances (H5).
 std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum) {
-  set(nest, sum, {});
-  std::int64_t left = product(sum);
+  std::int64_t left = product_of(sum, {});
   if (forgets(boundary)) return left;
   bool innermost = true;
   for (auto mover = nest.movers().rbegin(); mover != nest.movers().rend(); ++mover) {
@@ -229,33 +226,35 @@ std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum
     if (element >= boundary.child) continue;
     const bool single = is_single(sum.tensor, dim);
     if (!single) {
-      set(nest, sum, dim, {Cut::advance, index});
+      set(sum, dim, {Cut::advance, index});
       left -= product(sum, innermost || !options_.halo_of_innermost);
     }
-    set(nest, sum, dim, {Cut::jump, index});
+    set(sum, dim, {Cut::jump, index});
     innermost = false;
     // Once all boxes of a dimension of the tensor move, nothing stays.
-    if (single && factors_[dim][sum.factor[dim]].size == 0) break;
+    if (single && sum.factor[dim]->size == 0) break;
   }
   return left;
 }
 
-void Traffic::set(const Nest& nest, Sum& sum, LoopId dim, Cut cut) {
-  const int above = nest.chain(dim).above[sum.child];
-  // What nothing cuts is the same in all steps.
-  sum.factor[dim] = factors_[dim].find(above, above > 0 ? cut : Cut{}, sum.views[dim]);
+void Traffic::set(Sum& sum, LoopId dim, Cut cut) {
+  sum.factor[dim] = factors_[dim].find(sum.prefix[dim], cut);
 }
 
-void Traffic::set(const Nest& nest, Sum& sum, Cut cut) {
-  for (const LoopId d : dims_) set(nest, sum, d, cut);
+void Traffic::set(Sum& sum, Cut cut) {
+  for (const LoopId d : dims_) set(sum, d, cut);
+}
+
+std::int64_t Traffic::product_of(Sum& sum, Cut cut) {
+  set(sum, cut);
+  return product(sum);
 }
 
 std::int64_t Traffic::product(const Sum& sum, bool halo) {
   std::int64_t words = 1;
   for (const LoopId d : dims_) {
     if (slides(sum.tensor, d)) continue;
-    const Factor& factor = factors_[d][sum.factor[d]];
-    words *= is_single(sum.tensor, d) ? factor.size : factor.count;
+    words *= is_single(sum.tensor, d) ? sum.factor[d]->size : sum.factor[d]->count;
   }
   if (words == 0) return words;
   if (sum.tensor == kInput) {
@@ -263,21 +262,20 @@ std::int64_t Traffic::product(const Sum& sum, bool halo) {
       if (has(sliding_, axis.output)) words *= axis_words(axis, sum, halo);
     }
   }
-  return in_pieces(sum, words);
+  return sum.piece == 1 ? words : in_pieces(sum, words);
 }
 
 std::int64_t Traffic::axis_words(Axis& axis, const Sum& sum, bool halo) {
-  const int outputs = sum.factor[axis.output], taps = sum.factor[axis.window];
-  const std::uint64_t key = static_cast<std::uint64_t>(outputs) << 32 |
-                            static_cast<std::uint64_t>(taps) << 2 | (halo ? 2 : 0) |
-                            (sum.gaps ? 1 : 0);
-  const auto known = std::find(axis.keys.begin(), axis.keys.end(), key);
-  if (known != axis.keys.end()) {
-    return axis.sums[static_cast<std::size_t>(known - axis.keys.begin())];
+  const Known key{sum.factor[axis.output], sum.factor[axis.window], halo, sum.gaps, 0};
+  for (const Known& each : axis.known) {
+    if (each.outputs == key.outputs && each.taps == key.taps && each.halo == halo &&
+        each.gaps == sum.gaps) {
+      return each.words;
+    }
   }
-  axis.keys.push_back(key);
-  axis.sums.push_back(shared(axis, outputs, taps, halo, sum.gaps));
-  return axis.sums.back();
+  axis.known.push_back(key);
+  axis.known.back().words = shared(axis, *key.outputs, *key.taps, halo, sum.gaps);
+  return axis.known.back().words;
 }
 
 // Words of an interval of outputs and taps, from the first to the last.
@@ -285,11 +283,11 @@ std::int64_t Traffic::Axis::span(std::int64_t outputs, std::int64_t taps) const 
   return (outputs - 1) * stride + (taps - 1) * dilation + 1;
 }
 
-std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const {
-  const Factors &of_output = factors_[axis.output], &of_window = factors_[axis.window];
+std::int64_t Traffic::shared(const Axis& axis, const Factor& outputs, const Factor& taps, bool halo,
+                             bool gaps) {
   std::int64_t words = 0;
-  for (const Boxes& p : of_output.boxes(of_output[outputs])) {
-    for (const Boxes& r : of_window.boxes(of_window[taps])) {
+  for (const Boxes& p : outputs.boxes) {
+    for (const Boxes& r : taps.boxes) {
       const std::int64_t times = p.times * r.times;
       const bool moved = p.shift != 0 || r.shift != 0;
       if (gaps && (halo || !moved)) {
@@ -308,32 +306,26 @@ std::int64_t Traffic::shared(const Axis& axis, int outputs, int taps, bool halo,
   return words;
 }
 
-Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) const {
-  Sum sum{boundary.tensor, boundary.child, {}, {}};
-  if (side == kFirstChild) return sum;
+Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) {
+  const auto& outside = side == kParents || side == kChildren ? all_units_ : first_units_;
+  Sum sum{boundary.tensor, outside[boundary.child]};
+  const bool of_parent = side == kParents || side == kFirstParent;
+  if (!of_parent || !nest.spreads(boundary.parent, boundary.child)) return sum;
   for (const LoopId d : dims_) {
-    if (nest.chain(d).spatial > 0) sum.views[d] = view(nest.chain(d), d, boundary, side);
+    const Chain& chain = nest.chain(d);
+    sum.prefix[d] = outside[boundary.parent][d];
+    for (int i = chain.above[boundary.parent]; i < chain.above[boundary.child]; ++i) {
+      sum.prefix[d] = factors_[d].longer(sum.prefix[d], units(chain.loops[i], d, boundary));
+    }
   }
   return sum;
 }
 
-View Traffic::view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const {
-  View view;
-  for (const Loop& loop : chain.loops) {
-    if (loop.element >= boundary.child) break;
-    if (!loop.spatial) continue;
-    const std::uint32_t one = 1u << loop.number;
-    if (side == kChildren) {
-      view.apart |= one;
-    } else if (loop.element < boundary.parent) {
-      view.apart |= side == kParents ? one : 0;
-    } else if (is_single(boundary.tensor, dim) || separate(loop, dim, boundary)) {
-      view.apart |= one;
-    } else if (slides(boundary.tensor, dim)) {
-      view.whole |= one;
-    }
-  }
-  return view;
+// What becomes of the units of a loop between parent and child.
+Units Traffic::units(const Loop& loop, LoopId dim, const Boundary& boundary) const {
+  if (!loop.spatial) return {};
+  if (is_single(boundary.tensor, dim) || separate(loop, dim, boundary)) return Units::apart;
+  return slides(boundary.tensor, dim) ? Units::whole : Units::first;
 }
 
 // Whether the units below one parent share no words (H3.3, H3.6).

@@ -52,34 +52,45 @@ class Traffic {
   void count(const Nest& nest, bool timed, std::vector<Moved>& moved);
 
   // Steps of an element.
-  std::int64_t steps(const Nest& nest, int element);
+  std::int64_t steps(int element);
   // Cycles that unit 0 computes (H5), where a step of a memory may take some at least (H6).
   double compute_cycles(const Nest& nest);
   // Words of a tensor in the largest box that an element gets (H7).
   std::int64_t tile_words(const Nest& nest, TensorId tensor, int element) const;
   // Instances of an element that are ever at work, along some dimensions.
-  std::int64_t instances(const Nest& nest, int element, LoopSet dims);
+  std::int64_t instances(int element, LoopSet dims);
 
  private:
+  // Words of a pair axis, by the factors of its two dimensions.
+  struct Known {
+    const Factor *outputs, *taps;
+    bool halo, gaps;
+    std::int64_t words;
+  };
+
   struct Axis {
     LoopId output, window;
     std::int64_t stride, dilation;
     SlidingAxis sliding;
-    // Sums by the factors of its two dimensions.
-    std::vector<std::uint64_t> keys;
-    std::vector<std::int64_t> sums;
+    std::vector<Known> known;
 
     std::int64_t span(std::int64_t outputs, std::int64_t taps) const;
   };
 
+  using Prefixes = std::array<Prefix*, kLoops>;  // of the chain of each dimension
+
   // Of one tensor, between two holders, of one side: what each dimension contributes.
   struct Sum {
     TensorId tensor;
-    int child;
-    std::array<View, kLoops> views{};
-    std::array<int, kLoops> factor{};
+    Prefixes prefix;
+    std::array<const Factor*, kLoops> factor{};
     std::int64_t piece = 1;  // a run of words counts as pieces, of so many words (H6)
     bool gaps = false;       // and a tile with all between its rows and columns
+  };
+
+  // Of one kind: MACs of unit 0, and how often.
+  struct Steps {
+    std::int64_t macs, times;
   };
 
   // Words of a beat, and of a line that may miss (0: none does), of what a boundary's parent
@@ -89,27 +100,31 @@ class Traffic {
     bool gaps = false;
   };
 
+  void open(const Chain& chain, LoopId dim);
   static Axis axis_of(const Shape& shape, std::size_t which, LoopId output, LoopId window);
-  Sum sum_of(const Nest& nest, const Boundary& boundary, Side side) const;
-  View view(const Chain& chain, LoopId dim, const Boundary& boundary, Side side) const;
+  Sum sum_of(const Nest& nest, const Boundary& boundary, Side side);
+  Units units(const Loop& loop, LoopId dim, const Boundary& boundary) const;
   bool separate(const Loop& loop, LoopId dim, const Boundary& boundary) const;
-  void set(const Nest& nest, Sum& sum, LoopId dim, Cut cut);
-  void set(const Nest& nest, Sum& sum, Cut cut);
+  void set(Sum& sum, LoopId dim, Cut cut);
+  void set(Sum& sum, Cut cut);
   // Without `halo`, tiles of a sliding axis that have moved share nothing.
   std::int64_t product(const Sum& sum, bool halo = true);
+  std::int64_t product_of(Sum& sum, Cut cut);
   std::int64_t in_pieces(const Sum& sum, std::int64_t words) const;
   std::int64_t axis_words(Axis& axis, const Sum& sum, bool halo);
-  std::int64_t shared(const Axis& axis, int outputs, int taps, bool halo, bool gaps) const;
+  static std::int64_t shared(const Axis& axis, const Factor& outputs, const Factor& taps, bool halo,
+                             bool gaps);
   std::int64_t words(const Nest& nest, const Boundary& boundary, Sum& sum);
   bool forgets(const Boundary& boundary) const;
-  void add_first(const Nest& nest, const Boundary& boundary, Side all, const Sum& of_all,
-                 Moved& moved);
-  void add_fresh(const Nest& nest, const Boundary& boundary, bool timed, Moved& moved);
-  std::int64_t distinct(const Nest& nest, Sum sum);
-  void add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces, Moved& moved);
-  Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece, bool gaps);
+  void add_first(const Nest& nest, const Boundary& boundary, bool alone, Sum& parent, Moved& moved);
+  std::int64_t distinct(Sum sum);
+  void add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces, Sum& parent,
+                  Moved& moved);
+  Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece, bool gaps,
+                       Sum& sum);
   Pieces pieces_of(const Boundary& boundary) const;
-  std::vector<Boxes> kinds(const Sum& sum, LoopSet unmoved) const;
+  std::vector<Steps> kinds(const Sum& sum, LoopSet unmoved) const;
+  Sum steps_of(int element);
   double paced_cycles(const Nest& nest, int element);
 
   bool slides(TensorId tensor, LoopId dim) const { return tensor == kInput && has(sliding_, dim); }
@@ -125,10 +140,11 @@ class Traffic {
   std::array<LoopSet, kTensors> singles_;
   // Those of more than one index, and their partners in a pair: the others change nothing.
   std::vector<LoopId> dims_;
-  std::int64_t macs_ = 1;  // wraps around where a mapping overflows
+  std::int64_t macs_ = 1, outputs_ = 1;  // they wrap around where a mapping overflows
   std::array<Factors, kLoops> factors_;
+  // Of the loops above each element, for all units together and for the first.
+  std::array<Prefixes, kMaxElements + 2> all_units_{}, first_units_{};
   std::array<Axis, 2> axes_;
-  bool listed_ = false;  // whether kinds of boxes matter in all dimensions
 };
 
 }  // namespace gym::hierarchy
