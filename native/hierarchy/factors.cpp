@@ -53,38 +53,29 @@ void end(const Boxes& from, std::int64_t tile, Factor& to) {
   if (own > 0) to.add({own, own, 0, from.times, leader, leader});
 }
 
-// Units of a fan-out; one that is idle in either step holds nothing.
-void spread(const Boxes& from, std::int64_t tile, Units units, Factor& to) {
+// Units of a fan-out, that count by themselves; one that is idle in either step holds nothing.
+void spread(const Boxes& from, std::int64_t tile, Factor& to) {
   const std::int64_t leader_before = std::min(tile, from.leader_before);
   const std::int64_t leader_after = std::min(tile, from.leader_after);
-  const auto keep = [&](std::int64_t before, std::int64_t after, std::int64_t times) {
-    to.add({before, after, from.shift, from.times * times, leader_before, leader_after});
-  };
-  if (units == Units::whole) return keep(from.before, from.after, 1);
-  if (units == Units::first)
-    return keep(std::min(tile, from.before), std::min(tile, from.after), 1);
   const std::int64_t full = std::min(from.before, from.after) / tile;
-  if (full > 0) keep(tile, tile, full);
+  if (full > 0) to.add({tile, tile, from.shift, from.times * full, leader_before, leader_after});
   const std::int64_t before = chunk_of(from.before, full, tile);
   const std::int64_t after = chunk_of(from.after, full, tile);
-  if (before > 0 && after > 0) keep(before, after, 1);
+  if (before > 0 && after > 0) {
+    to.add({before, after, from.shift, from.times, leader_before, leader_after});
+  }
 }
 
-// What the loop with an index in its chain makes of a box.
-void step(const Boxes& from, const Loop& loop, Units units, Cut cut, int index, Factor& to) {
-  if (loop.spatial) {
-    spread(from, loop.tile, units, to);
-  } else if (cut.kind == Cut::first) {
-    begin(from, loop.tile, to);
-  } else if (cut.kind == Cut::last) {
-    end(from, loop.tile, to);
-  } else if (cut.kind == Cut::all || index < cut.index) {
-    visit(from, loop.tile, to);
-  } else if (cut.kind == Cut::advance && index == cut.index) {
-    advance(from, loop.tile, to);
-  } else {
-    jump(from, loop.tile, to);
-  }
+// The first of them.
+void shrink(const Boxes& from, std::int64_t tile, Factor& to) {
+  to.add({std::min(tile, from.before), std::min(tile, from.after), from.shift, from.times,
+          std::min(tile, from.leader_before), std::min(tile, from.leader_after)});
+}
+
+// All as one.
+void keep(const Boxes& from, std::int64_t tile, Factor& to) {
+  to.add({from.before, from.after, from.shift, from.times, std::min(tile, from.leader_before),
+          std::min(tile, from.leader_after)});
 }
 
 }  // namespace
@@ -92,7 +83,7 @@ void step(const Boxes& from, const Loop& loop, Units units, Cut cut, int index, 
 // Boxes of one kind count together, so that there are few however many loops there are.
 void Factor::add(const Boxes& found) {
   count += found.times;
-  if (found.shift == 0) size += found.times * found.after;
+  size += found.shift == 0 ? found.times * found.after : 0;
   for (Boxes& each : boxes) {
     if (each.before == found.before && each.after == found.after && each.shift == found.shift &&
         each.leader_before == found.leader_before && each.leader_after == found.leader_after) {
@@ -107,7 +98,8 @@ void Factors::open(const Chain& chain) {
   chain_ = &chain;
   prefixes_.clear();
   factors_.clear();
-  none_ = add_prefix(nullptr, {});
+  none_ = prefixes_.take();
+  *none_ = {};
   const std::int64_t extent = chain.extent;
   Factor& whole = add_factor(none_, {});
   whole.add({extent, extent, 0, 1, extent, extent});
@@ -117,7 +109,7 @@ void Factors::open(const Chain& chain) {
 
 Prefix* Factors::add_prefix(Prefix* outer, Units units) {
   Prefix* added = prefixes_.take();
-  *added = {outer == nullptr ? 0 : outer->loops + 1, outer, units, {}, {}};
+  *added = {outer->loops + 1, outer, units, {}, {}};
   return added;
 }
 
@@ -137,7 +129,23 @@ const Factor* Factors::sum_up(Prefix* prefix, Cut cut) {
   const bool outside = cut.kind >= Cut::jump && index <= cut.index;
   const Factor* from = find(prefix->outer, outside ? Cut{} : cut);
   Factor& factor = add_factor(prefix, cut);
-  for (const Boxes& each : from->boxes) step(each, loop, prefix->units, cut, index, factor);
+  const auto each = [&](const auto& step) {
+    for (const Boxes& box : from->boxes) step(box, loop.tile, factor);
+  };
+  if (loop.spatial) {
+    constexpr std::array kSteps = {shrink, spread, keep};  // by `Units`
+    each(kSteps[static_cast<std::size_t>(prefix->units)]);
+  } else if (cut.kind == Cut::first) {
+    each(begin);
+  } else if (cut.kind == Cut::last) {
+    each(end);
+  } else if (cut.kind == Cut::all || index < cut.index) {
+    each(visit);
+  } else if (cut.kind == Cut::advance && index == cut.index) {
+    each(advance);
+  } else {
+    each(jump);
+  }
   return &factor;
 }
 

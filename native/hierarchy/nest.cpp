@@ -74,6 +74,7 @@ void Nest::add_rest() {
 
 void Nest::count_above() {
   for (Chain& chain : chains_) {
+    if (chain.loops.empty() && chain.above[accelerator_.mac()] == 0) continue;
     chain.above.fill(0);
     std::uint8_t count = 0;
     for (const Loop& loop : chain.loops) {

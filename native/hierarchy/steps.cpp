@@ -15,7 +15,7 @@ constexpr std::array<LoopSet, kTensors> kLoopsOf = {
 
 // Unit 0's boxes in all steps of an element.
 Traffic::Sum Traffic::steps_of(int element) {
-  Sum sum{kOutput, first_units_[element]};
+  Sum sum{kOutput, kFirstChild, first_units_[element]};
   set(sum, {});
   return sum;
 }
@@ -28,12 +28,10 @@ std::int64_t Traffic::steps(int element) {
 }
 
 double Traffic::compute_cycles(const Nest& nest) {
-  const Sum sum = steps_of(accelerator_.rest());
-  std::int64_t busy = accelerator_.simd_lanes == 1 ? 1 : 0;
-  if (busy == 1) {
-    for (const LoopId d : dims_) busy *= sum.factor[d]->size;
-  } else {
-    for (const Steps& each : kinds(sum, 0)) {
+  std::int64_t busy = first_macs_;
+  if (accelerator_.simd_lanes > 1) {
+    busy = 0;
+    for (const Steps& each : kinds(steps_of(accelerator_.rest()), 0)) {
       busy += each.times * ceil_div(each.macs, accelerator_.simd_lanes);
     }
   }

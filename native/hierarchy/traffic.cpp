@@ -86,19 +86,21 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
 void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   for (const LoopId d : dims_) open(nest.chain(d), d);
   for (Axis& axis : axes_) axis.known.clear();
+  first_macs_ = 1;
+  const Sum first_unit = steps_of(accelerator_.rest());
+  for (const LoopId d : dims_) first_macs_ *= first_unit.factor[d]->size;
   moved.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
     Moved& of = moved[b];
     Sum parents = sum_of(nest, boundary, kParents);
     of.words[kParents] = words(nest, boundary, parents);
-    if (boundary.child == accelerator_.mac() && forgets(boundary)) {
-      // One word a MAC.
-      of.words[kChildren] = macs_;
-    } else {
+    of.words[kChildren] = of.words[kParents];
+    if (nest.spreads(boundary.parent, boundary.child)) {
       Sum children = sum_of(nest, boundary, kChildren);
-      of.words[kChildren] =
-          children.prefix == parents.prefix ? of.words[kParents] : words(nest, boundary, children);
+      if (children.prefix != parents.prefix) {
+        of.words[kChildren] = words(nest, boundary, children);
+      }
     }
     const bool counts_fresh = boundary.tensor == kOutput && options_.psum != PartialSums::bias;
     // Each word arrives for the first time once at each parent that adds up a part of it.
@@ -142,8 +144,10 @@ void Traffic::add_first(const Nest& nest, const Boundary& boundary, bool alone, 
     moved.words[kFirstChild] = one_child ? moved.words[kFirstParent] : words(nest, boundary, child);
   }
   const auto add = [&](Cut cut, std::array<std::int64_t, kSides>& words) {
-    words[kFirstParent] = product_of(parent, cut);
-    words[kFirstChild] = one_child ? words[kFirstParent] : product_of(child, cut);
+    // The first box is the largest.
+    words[kFirstChild] = cut.kind == Cut::first ? tile_words(nest, boundary.tensor, boundary.child)
+                                                : product_of(child, cut);
+    words[kFirstParent] = one_child ? words[kFirstChild] : product_of(parent, cut);
   };
   const bool output = boundary.tensor == kOutput;
   add({output ? Cut::last : Cut::first}, moved.edge);
@@ -218,6 +222,11 @@ bool Traffic::forgets(const Boundary& boundary) const {
 
 // All words of all steps, less those that stay as each loop of the nest advances (H5).
 std::int64_t Traffic::words(const Nest& nest, const Boundary& boundary, Sum& sum) {
+  if (boundary.child == accelerator_.mac() && forgets(boundary) &&
+      (sum.side == kChildren || !nest.spreads(boundary.parent, boundary.child))) {
+    // Nobody shares: one word a MAC.
+    return sum.side == kFirstParent ? first_macs_ : macs_;
+  }
   std::int64_t left = product_of(sum, {});
   if (forgets(boundary)) return left;
   bool innermost = true;
@@ -308,7 +317,7 @@ std::int64_t Traffic::shared(const Axis& axis, const Factor& outputs, const Fact
 
 Traffic::Sum Traffic::sum_of(const Nest& nest, const Boundary& boundary, Side side) {
   const auto& outside = side == kParents || side == kChildren ? all_units_ : first_units_;
-  Sum sum{boundary.tensor, outside[boundary.child]};
+  Sum sum{boundary.tensor, side, outside[boundary.child]};
   const bool of_parent = side == kParents || side == kFirstParent;
   if (!of_parent || !nest.spreads(boundary.parent, boundary.child)) return sum;
   for (const LoopId d : dims_) {

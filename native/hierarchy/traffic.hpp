@@ -82,6 +82,7 @@ class Traffic {
   // Of one tensor, between two holders, of one side: what each dimension contributes.
   struct Sum {
     TensorId tensor;
+    Side side;
     Prefixes prefix;
     std::array<const Factor*, kLoops> factor{};
     std::int64_t piece = 1;  // a run of words counts as pieces, of so many words (H6)
@@ -141,6 +142,7 @@ class Traffic {
   // Those of more than one index, and their partners in a pair: the others change nothing.
   std::vector<LoopId> dims_;
   std::int64_t macs_ = 1, outputs_ = 1;  // they wrap around where a mapping overflows
+  std::int64_t first_macs_ = 1;          // those of unit 0
   std::array<Factors, kLoops> factors_;
   // Of the loops above each element, for all units together and for the first.
   std::array<Prefixes, kMaxElements + 2> all_units_{}, first_units_{};
