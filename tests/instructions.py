@@ -1,4 +1,4 @@
-"""Instructions a random legal13 mapping takes: ``python tests/instructions.py [--write]``.
+"""Instructions a random mapping takes: ``python tests/instructions.py [--write]``.
 
 Counted by callgrind, so that a slowdown shows without a clock, on any machine however busy. The
 figures in ``instructions.json`` hold for the compiler they are listed under; for all others there
@@ -20,7 +20,10 @@ from typing import Any
 from cpp import compiler_version, program
 
 FIGURES = Path(__file__).with_suffix(".json")
-CASES = ("exact", "exact guarded", "exact alone", "maestro", "maestro guarded", "maestro alone")
+CASES = (
+    *("exact", "exact guarded", "exact alone", "maestro", "maestro guarded", "maestro alone"),
+    "hierarchy",
+)
 REFERENCE = "reference"
 SLACK = 0.1
 CPU = Path("/proc/cpuinfo")

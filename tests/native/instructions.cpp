@@ -1,40 +1,58 @@
 // Does a fixed amount of work inside `measured`, for callgrind to count: MODEL [guarded | alone],
-// or `reference` for a loop that no change of the project alters. Prints how much that was.
+// `hierarchy`, or `reference` for a loop that no change of the project alters. Prints how much that
+// was.
 #include <cstdio>
-#include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 
-#include "problems.hpp"
+#include "../../native/evaluate/batch_of.hpp"
+#include "hierarchies.hpp"
 
 namespace {
 
 constexpr std::int64_t kMappings = 1000;  // of each layer
 constexpr std::int64_t kIterations = 1'000'000;
 
-class Work {
+using Work = std::function<double()>;
+
+// Evaluates some points, so many at a time.
+template <typename Evaluator, typename Space>
+class Batches {
  public:
-  Work(const std::string& model, const std::string& how, const driver::Square& square)
-      : evaluator_({model, driver::layer_of(square), driver::machine(), how == "guarded"}),
-        together_(how == "alone" ? 1 : kMappings),
-        space_(driver::legal13(square)),
+  Batches(std::unique_ptr<Evaluator> evaluator, Space space, std::int64_t together)
+      : evaluator_(std::move(evaluator)),
+        together_(together),
+        space_(std::move(space)),
         points_(driver::random_points(space_, kMappings, 1)),
         results_(kMappings) {}
 
-  double run() {
+  double operator()() {
     for (std::int64_t i = 0; i < kMappings; i += together_) {
-      evaluator_.evaluate({space_, &points_[i * space_.parameters.size()], together_}, 1,
-                          &results_.rows[i], &results_.statuses[i]);
+      evaluator_->evaluate({space_, &points_[i * space_.parameters.size()], together_}, 1,
+                           &results_.rows[i], &results_.statuses[i]);
     }
     return results_.rows.back().latency_cycles;
   }
 
  private:
-  gym::BatchEvaluator evaluator_;
+  std::shared_ptr<Evaluator> evaluator_;
   std::int64_t together_;
-  gym::MapSpace space_;
+  Space space_;
   std::vector<std::int32_t> points_;
   driver::Results results_;
 };
+
+Work work_of(const std::string& model, const std::string& how, const driver::Square& square) {
+  if (model == "hierarchy") {
+    using Evaluator = gym::BatchOf<gym::hierarchy::Scorer>;
+    return Batches(std::make_unique<Evaluator>(driver::on_three_memories(square)),
+                   driver::three_memories(square), kMappings);
+  }
+  gym::ScorerSpec spec{model, driver::layer_of(square), driver::machine(), how == "guarded"};
+  return Batches(std::make_unique<gym::BatchEvaluator>(spec), driver::legal13(square),
+                 how == "alone" ? 1 : kMappings);
+}
 
 // Integer and floating-point arithmetic, a branch, a load and a store, each waiting for the last.
 double reference_loop() {
@@ -53,20 +71,20 @@ double reference_loop() {
 
 }  // namespace
 
-extern "C" [[gnu::noinline]] double measured(std::deque<Work>& works) {
+extern "C" [[gnu::noinline]] double measured(const std::vector<Work>& works) {
   if (works.empty()) return reference_loop();
   double last = 0;
-  for (Work& work : works) last = work.run();
+  for (const Work& work : works) last = work();
   return last;
 }
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "reference";
-  std::deque<Work> works;
+  std::vector<Work> works;
   if (what != "reference") {
     for (const driver::Square& square : driver::kSquares) {
       // Run once beforehand: scorers and tables are made but once.
-      works.emplace_back(what, argc > 2 ? argv[2] : "", square).run();
+      works.emplace_back(work_of(what, argc > 2 ? argv[2] : "", square))();
     }
   }
   const double result = measured(works);

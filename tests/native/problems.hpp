@@ -58,12 +58,12 @@ inline gym::MapSpace legal13(const Square& square) {
   return space;
 }
 
-inline std::vector<std::int32_t> random_points(const gym::MapSpace& space, std::int64_t count,
+inline std::vector<std::int32_t> random_points(const gym::VectorSpace& space, std::int64_t count,
                                                std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::int32_t> points;
   for (std::int64_t i = 0; i < count; ++i) {
-    for (const gym::MapSpace::Parameter& each : space.parameters) {
+    for (const gym::VectorSpace::Parameter& each : space.parameters) {
       points.push_back(static_cast<std::int32_t>(random() % each.choices));
     }
   }
