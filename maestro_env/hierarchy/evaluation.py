@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -130,6 +131,15 @@ class HierarchyCost:
         """Bits that all tiles take, by name of the physical memory."""
         return {name: sum(bits.values()) for name, bits in self.tile_bits.items()}
 
+    @property
+    def accesses(self) -> dict[tuple[str, str], float]:
+        """Words read and written, by name of the memory (or ``mac``) and tensor."""
+        words: dict[tuple[str, str], float] = defaultdict(float)
+        for moved in self.traffic:
+            words[moved.parent, moved.tensor] += moved.parent_reads + moved.parent_writes
+            words[moved.child, moved.tensor] += moved.child_reads + moved.child_writes
+        return dict(words)
+
 
 @dataclass(frozen=True)
 class HierarchyEvaluator(Recomputed):
@@ -206,15 +216,11 @@ class HierarchyEvaluator(Recomputed):
         """Return the bits that each physical memory sends and takes, by name."""
         bits = dict.fromkeys(cost.needed_bits, 0.0)
         memories = {each.name: each for each in self.hierarchy.elements}
-        for moved in cost.traffic:
-            for name, words in (
-                (moved.parent, moved.parent_reads + moved.parent_writes),
-                (moved.child, moved.child_reads + moved.child_writes),
-            ):
-                memory = memories.get(name)
-                if isinstance(memory, MemoryElement):
-                    width = memory.widths(self.hierarchy.word_bits)[TENSORS.index(moved.tensor)]
-                    bits[memory.pool or name] += words * width
+        for (name, tensor), words in cost.accesses.items():
+            memory = memories.get(name)
+            if isinstance(memory, MemoryElement):
+                width = memory.widths(self.hierarchy.word_bits)[TENSORS.index(tensor)]
+                bits[memory.pool or name] += words * width
         return bits
 
     def real(self, cost: HierarchyCost) -> RealFigures:
