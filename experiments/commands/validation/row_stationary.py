@@ -1,0 +1,123 @@
+"""Eyeriss' own mappings of AlexNet by the model ``hierarchy``, beside its measurements."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from experiments.commands.validation.eyeriss import MEASURED, Measured
+from experiments.shown.tables import Sheet
+from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+
+CHIP = find_hierarchy("eyeriss")
+_ROWS, _COLUMNS = (
+    each.size for each in CHIP.elements if isinstance(each, FanoutElement) and each.size
+)
+
+
+@dataclass(frozen=True)
+class RowStationary:
+    """A mapping that keeps rows of filters in PEs, by the parameters of Chen et al., JSSC 2017.
+
+    A PE set is one PE for each row of a filter and of outputs. The array computes a pass at a
+    time: p t filters and q r channels, for e rows of outputs of n images.
+
+    Args:
+        m: filters whose partial sums are in the buffer.
+        n: images of a pass.
+        e: rows of outputs of a PE set; more than the array has columns stand in several strips.
+        p: filters of a PE set.
+        q: channels of a PE set.
+        r: PE sets with other channels.
+        t: PE sets with other filters.
+    """
+
+    m: int
+    n: int
+    e: int
+    p: int
+    q: int
+    r: int
+    t: int
+
+    def mapping(self, filter_rows: int) -> NestMapping:
+        """Return the loops of each element of the accelerator.
+
+        Inputs in the buffer serve all m filters, whose sums stay there until they have met all
+        channels; so filters are the innermost loop over passes, then channels.
+        """
+        passes = [("G", 1), ("K", self.m), ("N", self.n), ("P", self.e), ("C", self.q * self.r)]
+        rows, columns = [("P", _COLUMNS), ("C", self.q), ("R", 1)], [("P", 1)]
+        # PE sets stand one above the other, or else side by side.
+        (rows if self.t * filter_rows <= _ROWS else columns).append(("K", self.p))
+        return [passes, [("K", self.p * self.t)], [("N", 1), ("Q", 1)], rows, columns, [], [], []]
+
+
+MAPPINGS = (
+    RowStationary(m=96, n=1, e=7, p=16, q=1, r=1, t=2),
+    RowStationary(m=64, n=1, e=27, p=16, q=2, r=1, t=1),
+    RowStationary(m=64, n=4, e=13, p=16, q=4, r=1, t=4),
+    RowStationary(m=64, n=4, e=13, p=16, q=3, r=2, t=2),
+    RowStationary(m=64, n=4, e=13, p=16, q=3, r=2, t=2),
+)
+"""Of the layers of ``MEASURED``, from yonseicasl/NPUsim at 2748be9:
+``configs/mappings/eyeriss_paper/alexnet/energy.map``."""
+
+
+_SHOWN = (
+    *("compute ms", "model ms", "measured ms", "ratio"),
+    *("buffer MB", "without fills", "measured MB", "ratio "),
+    *("DRAM MB", "compressed", "measured MB ", "ratio  "),
+)
+
+
+def compare() -> None:
+    """Predict all layers with the paper's mappings, and print."""
+    # CONV3 also with the mapping of CONV4, which its measured buffer accesses speak for.
+    runs = [*zip(MEASURED, MAPPINGS, strict=True), (MEASURED[2], MAPPINGS[3])]
+    rows = [_compare(*run) for run in runs]
+    title = "AlexNet on Eyeriss, its own mappings by hierarchy"
+    Sheet(title, ("layer", "m n e p q r t"), _SHOWN, rows).print()
+
+
+def _compare(measured: Measured, parameters: RowStationary) -> tuple[str, ...]:
+    cost = predict(measured, parameters)
+    assert CHIP.clock_mhz is not None
+    a_ms = CHIP.clock_mhz * 1000
+    compute, took = cost.compute_cycles / a_ms, cost.latency_cycles / a_ms
+    megabytes = {key: words * CHIP.word_bits / 8e6 for key, words in cost.accesses.items()}
+    fills = megabytes["DRAM", "input"]
+    buffer = megabytes["glb", "input"] + megabytes["glb", "output"]
+    moved = sum(megabytes["DRAM", tensor] for tensor in TENSORS)
+    compressed = moved - sum(
+        megabytes["DRAM", tensor] * _saved(zeros)
+        for tensor, zeros in (("input", measured.zeros), ("output", _following(measured).zeros))
+    )
+    return (
+        *(measured.layer.name, " ".join(map(str, astuple(parameters)))),
+        *(f"{compute:.1f}", f"{took:.1f}"),
+        *(f"{measured.processing_ms:.1f}", f"{measured.processing_ms / took:.2f}"),
+        *(f"{buffer:.1f}", f"{buffer - fills:.1f}"),
+        *(f"{measured.buffer_mb:.1f}", f"{measured.buffer_mb / buffer:.2f}"),
+        *(f"{moved:.1f}", f"{compressed:.1f}"),
+        *(f"{measured.offchip_mb:.1f}", f"{measured.offchip_mb / compressed:.2f}"),
+    )
+
+
+def predict(measured: Measured, parameters: RowStationary) -> HierarchyCost:
+    """Return what a mapping of a layer costs on the chip."""
+    mapping = parameters.mapping(measured.layer.extents["R"])
+    cost, status = HierarchyEvaluator(measured.layer, CHIP).evaluate(mapping)
+    assert cost is not None, status
+    return cost
+
+
+def _saved(zeros: float) -> float:
+    """Return the share of bits that compression saves: 64 hold three words other than 0."""
+    return max(0.0, 1 - (1 - zeros) * 64 / 48)
+
+
+def _following(measured: Measured) -> Measured:
+    """Return the layer whose inputs are a layer's outputs, pooled or not; the last one itself."""
+    return MEASURED[min(MEASURED.index(measured) + 1, len(MEASURED) - 1)]
