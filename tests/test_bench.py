@@ -28,6 +28,7 @@ SMALL = {
     "REPEATS": 2,
     "MAPPINGS": 300,
     "SAMPLES": 50,
+    "DRAWN": 400,
     "SINGLES": 40,
     "STEPS": 150,
     "COPIES": 20,
@@ -80,11 +81,15 @@ def test_a_report(
     assert keys("accelerators", "hardware", "model") == [*product(PRESETS, MODELS)]
     searched = set(keys("searches", "hardware", "schema", "model"))
     assert searched >= set(product(PRESETS, SCHEMAS, ["exact"]))
+    machines = [("edge", "exact")]
+    machines += product(("three memories", "gemmini", "eyeriss"), ["hierarchy"])
+    measured = product(job.MEMORIES_LAYERS, machines)
+    assert keys("memories", "layer", "hardware", "model") == [(each, *of) for each, of in measured]
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
     assert keys("copies", "layer") == [(layer,) for layer in layers]
-    rates = ("batches", "accelerators", "searches", "environments", "copies")
+    rates = ("batches", "accelerators", "searches", "memories", "environments", "copies")
     for section in (*rates, "mappings"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))

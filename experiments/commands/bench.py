@@ -25,15 +25,19 @@ from experiments.shown.tables import Sheet
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import processors
+from maestro_env.evaluation.hierarchy_problem import make_problems
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import to_m
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
+from mappers.parts.draws import log_uniform
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,18 @@ LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")
 REPEATS = 5
 MAPPINGS = 20_000
 SEARCHERS, SAMPLES = ("ga_log", "marl"), 5_000
+MEMORIES_LAYERS = ("gemm:M=512,N=512,K=512", "resnet18_l2")
+THREE_MEMORIES = Hierarchy(
+    [
+        MemoryElement(name="DRAM", bw=128),
+        MemoryElement(name="buffer", capacity_bits=2**20, bw=512),
+        FanoutElement(name="PEs", size=256),
+        MemoryElement(name="registers", capacity_bits=2**12, bw=64),
+    ],
+    name="three memories",
+)
+MACHINES: Sequence[str | Hierarchy] = ("edge", THREE_MEMORIES, "gemmini", "eyeriss")
+DRAWN = 60_000
 SINGLES = 5_000
 ENV, STEPS = "MaestroEnv-v1", 5_000
 COPIES, STEPS_OF_COPIES = 4_096, 20
@@ -83,6 +99,7 @@ FigureRow = dict[str, Any]
 TitledRows = tuple[str, list[FigureRow]]
 """The title of a table, and its rows: what was measured, then its figures."""
 Timed = Callable[[], object]
+Clock = Callable[[], float]
 _NULL = subprocess.DEVNULL
 
 
@@ -107,7 +124,8 @@ def execute(config: Config) -> int:
         # First what may be refused.
         sections["maestro_binary"] = partial(against_binary, Path(config.maestro))
     sections |= {"batches": batches, "accelerators": accelerators, "searches": searches}
-    sections |= {"mappings": mappings, "environments": environments, "copies": copies}
+    sections |= {"memories": memories, "mappings": mappings}
+    sections |= {"environments": environments, "copies": copies}
     for name, measure in sections.items():
         title, rows = measure()
         _sheet(title, rows).print()
@@ -128,18 +146,19 @@ def _sheet(title: str, rows: Sequence[FigureRow]) -> Sheet:
     return Sheet(title, keys, headers, cells)
 
 
-def interleaved(works: Sequence[Timed]) -> list[float]:
-    """Return the median seconds that each piece of work takes.
+def interleaved(works: Sequence[Timed], clock: Clock | None = None) -> list[float]:
+    """Return the median seconds that each piece of work takes, by the wall or another clock.
 
     Each is done once a round, so that a spell of other load on the machine slows all of them, and
     their ratios hold.
     """
+    clock = clock or time.perf_counter
     seconds: list[list[float]] = [[] for _ in works]
     for _ in range(REPEATS):
         for taken, work in zip(seconds, works, strict=True):
-            began = time.perf_counter()
+            began = clock()
             work()
-            taken.append(time.perf_counter() - began)
+            taken.append(clock() - began)
     return [median(taken) for taken in seconds]
 
 
@@ -186,6 +205,20 @@ def searches() -> TitledRows:
     return title, _rates(works, len(SEARCHERS) * SAMPLES)
 
 
+def memories() -> TitledRows:
+    """Measure latencies alone under ``hierarchy``, of mappings that fit, drawn as searches do."""
+    latency, works = OBJECTIVES["latency"], []
+    for layer, hardware in product(MEMORIES_LAYERS, MACHINES):
+        model = "exact" if hardware == "edge" else "hierarchy"
+        (each,) = make_problems([find_layer(layer)], hardware, model)
+        points = log_uniform(each.space, DRAWN, np.random.default_rng(0))
+        fits = points[each.score(points, latency)[1] == STATUSES.index("ok")]
+        row = {"layer": layer, "hardware": each.hardware.name, "model": model}
+        works.append((row, partial(each.score, np.resize(fits, points.shape), latency)))
+    title = f"Latency of {DRAWN:,} mappings that fit, sizes drawn log-uniformly; CPU time"
+    return title, _rates(works, DRAWN, time.process_time)
+
+
 def mappings() -> TitledRows:
     """Measure how long single mappings take, and how it spreads over mappings."""
     rows = []
@@ -218,10 +251,12 @@ def _drawn(space: MapSpace, count: int) -> Points:
     return space.sample(count, np.random.default_rng(0))
 
 
-def _rates(works: Iterable[tuple[FigureRow, Timed]], count: int) -> list[FigureRow]:
+def _rates(
+    works: Iterable[tuple[FigureRow, Timed]], count: int, clock: Clock | None = None
+) -> list[FigureRow]:
     """Return the rows with the rates of their works, all of which evaluate so many mappings."""
     rows, timed = zip(*works, strict=True)
-    seconds = interleaved(timed)
+    seconds = interleaved(timed, clock)
     return [row | {"evaluations_per_s": count / s} for row, s in zip(rows, seconds, strict=True)]
 
 
