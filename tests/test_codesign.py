@@ -23,7 +23,7 @@ from experiments.commands.codesign.designs import Design, front_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import RECORD, some_of
+from experiments.study.sweep.fronts import AXES, RECORD, some_of
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
@@ -178,9 +178,7 @@ def test_the_front_is_that_of_all_pairs(done: Path) -> None:
 def test_fronts_are_those_of_all_pairs(drawn: list[tuple[int, int, int]]) -> None:
     designs = []
     for latency, energy, area in drawn:
-        design = Design("net", Hardware(1), float(latency), float(energy))
-        design.__dict__["area_um2"] = float(area)
-        designs.append(design)
+        designs.append(Design("net", Hardware(1), {}, float(area), float(latency), float(energy)))
     expected = [designs[index] for index in brute_force(np.array(drawn).reshape(-1, 3))]
     assert sorted(map(id, front_of(designs))) == sorted(map(id, expected))
 
@@ -190,7 +188,7 @@ def test_fronts_are_those_of_all_pairs(drawn: list[tuple[int, int, int]]) -> Non
 )
 def test_an_accelerator_is_written_as_it_is_read(technology: str, tmp_path: Path) -> None:
     base = Hardware(168, 512, 108_000, technology=find_technology(technology), clock_mhz=200)
-    axes = ((42,), (128,), (27_000,), (64,), (16,))
+    axes = dict(zip(AXES, ((42,), (128,), (27_000,), (64,), (16,)), strict=True))
     (hardware,) = Grid(base, base.technology, axes, 1e9).fitting.values()
     path = tmp_path / "any.yaml"
     path.write_text(hardware_yaml(hardware))

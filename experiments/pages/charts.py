@@ -45,7 +45,10 @@ _FIGURES = {
     "edp": "EDP (cycles x nJ)",
     "area_um2": "area of PEs and buffers (um^2)",
 }
-_SIZES = ("num_pes", "l1_bytes", "l2_bytes")
+_SIZES = (
+    ("size", "units", {"range": [20, 300]}),
+    ("color", "capacity", {"scheme": "viridis", "reverse": True, "type": "log"}),
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ def charts_of(section: Section) -> Iterator[Chart]:
 
 def _designs(section: Section, title: str, x: str, y: str) -> Chart:
     """Return two figures of the accelerators of a co-design."""
+    headers = section.design_sizes
     rows = [{**each, "hardware": shown(each["hardware"])} for each in section.designs]
     scale = {"type": "log", "nice": False, "padding": 10}
     kinds = {"domain": [OTHER, FRONT, LEAST], "range": ["cross", "circle", "diamond"]}
@@ -97,18 +101,18 @@ def _designs(section: Section, title: str, x: str, y: str) -> Chart:
         "encoding": {
             "x": _quantitative(x, _FIGURES[x], scale=scale, axis=_SHORT),
             "y": _quantitative(y, _FIGURES[y], scale=scale, axis=_SHORT),
-            "size": _quantitative("num_pes", "PEs", scale={"range": [20, 300]}, legend=_SHORT),
-            "color": _quantitative(
-                *("l2_bytes", "L2 (B)"),
-                scale={"scheme": "viridis", "reverse": True, "type": "log"},
-                legend=_SHORT,
-            ),
+            **{
+                channel: _quantitative(size, headers[size], scale=points, legend=_SHORT)
+                for channel, size, points in _SIZES
+                if size in headers
+            },
             "shape": {"field": "kind", "type": "nominal", "scale": kinds, "title": None},
-            "tooltip": [{"field": "hardware"}, *map(_tip, (*_SIZES, *_FIGURES))],
+            "tooltip": [{"field": "hardware"}, *map(_tip, (*headers, *_FIGURES))],
         },
     }
+    larger = f", the larger the more {shown(headers['units'])}" if "units" in headers else ""
     note = (
-        "Every point is an accelerator, the larger the more PEs. On the front are those that no "
+        f"Every point is an accelerator{larger}. On the front are those that no "
         "other one beats in latency, energy or area without being worse in another."
     )
     return Chart(title, note, spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.pages.found import Found
@@ -69,9 +69,11 @@ class Section:
         bound: of the network's objective; None where none is known.
         macs: of the network; None for searches.
         tables: what comes first, with cells of ``Keyed``.
-        designs: accelerators of a co-design: ``hardware``, ``num_pes``, ``l1_bytes``, ``l2_bytes``,
-            ``latency_cycles``, ``energy_nj``, ``edp``, ``area_um2`` and their ``kind``: ``OTHER``,
-            ``FRONT`` or ``LEAST``.
+        designs: accelerators of a co-design: ``hardware``, ``latency_cycles``, ``energy_nj``,
+            ``edp``, ``area_um2``, their ``kind``: ``OTHER``, ``FRONT`` or ``LEAST``, and what
+            ``design_sizes`` name.
+        design_sizes: headers of the sizes of ``designs`` that size and darken their points,
+            ``units`` and ``capacity``; those that they have.
     """
 
     title: str
@@ -87,6 +89,7 @@ class Section:
     macs: int | None = None
     tables: tuple[Sheet, ...] = ()
     designs: tuple[Mapping[str, Any], ...] = ()
+    design_sizes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> Choice | None:

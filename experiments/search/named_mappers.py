@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 from experiments.search.goals import Goal, require_distinct, unique
@@ -86,8 +85,9 @@ def _make(name: str) -> Mapper[Any]:
 
 def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
     """Refuse mappers that cannot search for one of the goals."""
-    for name, goal in product(mappers, goals):
-        made = _make(name)
-        made.require_fit(goal.problem, goal.objective)
-        if made.opening:
-            require_two_levels(goal.problem, f"mapper {name}")
+    made = {name: _make(name) for name in mappers}
+    for goal in goals:
+        for name, mapper in made.items():
+            mapper.require_fit(goal.problem, goal.objective)
+            if mapper.opening:
+                require_two_levels(goal.problem, f"mapper {name}")

@@ -53,6 +53,22 @@ def sized_bytes(text: str) -> int | None:
     return int(size) if size.denominator == 1 else None
 
 
+def sized_bits(text: str) -> int | None:
+    """Return a number of bits, or the bits of a text with a unit of bytes; None for another one."""
+    if (bits := plain_integer(text)) is not None:
+        return bits
+    size = sized_bytes(text)
+    return None if size is None else 8 * size
+
+
+def bits_text(bits: int) -> str:
+    """Write bits as ``sized_bits`` reads them, in the largest unit that divides them."""
+    for unit, size in (("GB", 2**33), ("MB", 2**23), ("KB", 2**13), ("B", 8)):
+        if bits % size == 0:
+            return f"{bits // size}{unit}"
+    return str(bits)
+
+
 def bytes_per_second(text: str) -> Fraction | None:
     """Return the rate of a text with a unit, such as ``12.8GB/s``; None for another text."""
     match = _RATE.fullmatch(text)

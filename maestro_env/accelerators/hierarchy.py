@@ -315,8 +315,13 @@ class Hierarchy:
         self.native()
 
     def __hash__(self) -> int:
-        # Sizes by tensor cannot be hashed.
-        return hash((self.name, *self.names))
+        # Capacities by tensor cannot be hashed.
+        sizes = (
+            each.size if isinstance(each, FanoutElement) else each.capacity_bits
+            for each in self.elements
+        )
+        hashed = (each for each in sizes if not isinstance(each, Mapping))
+        return hash((self.name, *self.names, *hashed))
 
     @property
     def names(self) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from maestro_env.accelerators.entries import bytes_per_second, sized_bytes
+from maestro_env.accelerators.entries import bytes_per_second, sized_bits
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Cache,
@@ -21,7 +21,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.checks import plain_number
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 
@@ -125,14 +125,12 @@ def _by_tensor(read: Callable[[Part], int]) -> _Reader:
 
 def _bits(part: Part) -> int:
     text = part.text().strip()
-    if (bits := plain_integer(text)) is not None:
-        return bits
-    if (size := sized_bytes(text)) is None:
+    if (bits := sized_bits(text)) is None:
         part.fail(
             f"is {quoted(text)}; allowed: a number of bits, or of B, KB, MB or GB (1 KB is 1 KiB, "
             "1,024 B)"
         )
-    return size * 8
+    return bits
 
 
 def _flag(part: Part) -> bool:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.codesign.grid import area_of
+from experiments.commands.codesign.grid import Grid, area_of
+from experiments.search.accelerators import Accelerator
+from experiments.search.goals import make_goal
 from experiments.shown.statistics import Floats
 from experiments.study.sweep.axes import LayerSet, Sweep
 from experiments.study.sweep.results import Results
-from maestro_env.accelerators.hardware import Hardware
 
 ALL = "all"
 """What all networks together are called."""
@@ -28,24 +28,25 @@ class Design:
     Args:
         workload: a network, or ``ALL``.
         hardware: the accelerator.
+        sizes: its values by axis of the grid.
+        area_um2: of the PEs and buffers that it has.
         latency_cycles: of all executions of the layers; infinite if one has no valid mapping.
         energy_nj: the same.
         unmapped: names of the layers without a valid mapping.
-        gap: how far the sum of the layers' objective may be above its least, as a share of it; 0 if
-            all are proven, None of a mapper that proves nothing.
+        value: the sum of the layers' objective over all executions; NaN if one has none.
+        gap: how far that sum may be above its least, as a share of it; 0 if all are proven, None of
+            a mapper that proves nothing.
     """
 
     workload: str
-    hardware: Hardware
+    hardware: Accelerator
+    sizes: Mapping[str, int]
+    area_um2: float
     latency_cycles: float
     energy_nj: float
     unmapped: tuple[str, ...] = ()
+    value: float = math.nan
     gap: float | None = None
-
-    @cached_property
-    def area_um2(self) -> float:
-        """Area of the PEs and buffers that the accelerator has."""
-        return area_of(self.hardware)
 
     @property
     def edp(self) -> float:
@@ -63,7 +64,7 @@ def workloads(sweep: Sweep) -> tuple[LayerSet, ...]:
     return (*sets, LayerSet(ALL, layers, counts))
 
 
-def designs_of(results: Results) -> Iterator[Design]:
+def designs_of(results: Results, grid: Grid) -> Iterator[Design]:
     """Yield what every workload takes on every accelerator of a sweep of one mapper and seed."""
     sweep = results.sweep
     values, bounds = (results.figures[name][0, :, :, 0, 0] for name in ("value", "bound"))
@@ -79,8 +80,28 @@ def designs_of(results: Results) -> Iterator[Design]:
                 for each in (values, bounds)
             )
             gap = None if math.isnan(least_sum) else max(found_sum / least_sum - 1, 0.0)
-            figures = float(latency[index]), float(energy[index])
-            yield Design(part.name, hardware, *figures, unmapped, gap)
+            has = hardware, grid.sizes[hardware.name], area_of(hardware, grid.technology)
+            takes = float(latency[index]), float(energy[index])
+            yield Design(part.name, *has, *takes, unmapped, found_sum, gap)
+
+
+def above_bound(design: Design, sweep: Sweep) -> float | None:
+    """Return how far a mapped workload's objective is above its bound, as a share of it.
+
+    The bound is that of the searches, or without proofs the sum of what no mapping of a layer goes
+    below, whether one reaches it or not; None without either.
+    """
+    if design.gap is not None:
+        return design.gap
+    part = next(each for each in workloads(sweep) if each.name == design.workload)
+    least = 0.0
+    for layer, count in zip(part.layers, part.counts, strict=True):
+        asked = sweep.layers[layer], design.hardware, sweep.objectives[0]
+        bound = make_goal(sweep.problem, *asked).lower_bound
+        if bound is None:
+            return None
+        least += count * bound
+    return max(design.value / least - 1, 0.0)
 
 
 def front_of(designs: Iterable[Design]) -> list[Design]:

@@ -8,13 +8,13 @@ from typing import Protocol
 from experiments.commands.codesign.designs import Design
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid
-from maestro_env.accelerators.hardware import Hardware
+from experiments.search.accelerators import Accelerator
 
 
 class Explorer(Protocol):
     """Chooses accelerators, round by round."""
 
-    def ask(self) -> Sequence[Hardware]:
+    def ask(self) -> Sequence[Accelerator]:
         """Return the accelerators of the next round; none once it has chosen all it will."""
 
     def tell(self, designs: Sequence[Design]) -> None:
@@ -27,7 +27,7 @@ class Everything:
     def __init__(self, grid: Grid) -> None:
         self._left = list(grid.fitting.values())
 
-    def ask(self) -> Sequence[Hardware]:
+    def ask(self) -> Sequence[Accelerator]:
         return self._left
 
     def tell(self, designs: Sequence[Design]) -> None:

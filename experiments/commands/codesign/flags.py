@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import ProblemConfig
+from experiments.search.goals import AnyProblemConfig
 from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.prior.proposals import PROPOSALS
 
 WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas)
 """Technologies that know what buffers take up."""
+
+_MAPPER = f"optimum:start=prior:samples={PROPOSALS}:nodes=200000"
+# Prior and proof need mappings of two levels.
+_OF_ANY_MEMORIES = "marl"
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,13 @@ class _Designs:
     )
     offchip_bw: str | None = option(
         None, "words per cycle of main memory (default: those of --hardware)", value="list"
+    )
+    sizes: str | None = option(
+        None,
+        "instead of these five, for --hardware with all its memories: capacities of memories and "
+        'sizes of fan-outs, such as "scratchpad=64KB,128KB;rows=8,16" (default: 1/4, 1/2, 1 and 2 '
+        "times the capacity of each on-chip memory above the array)",
+        value="list",
     )
     area: float | None = option(
         None,
@@ -48,8 +60,10 @@ class _Designs:
         kind=int,
     )
     objective: str = option("edp", "what to minimise for every layer, as for run")
-    mapper: str = option(
-        f"optimum:start=prior:samples={PROPOSALS}:nodes=200000", "mapper of every layer, as for run"
+    mapper: str | None = option(
+        None,
+        f"mapper of every layer, as for run (default: {_MAPPER}; {_OF_ANY_MEMORIES} under model "
+        f"{MODEL})",
     )
     samples: int = option(1000, "evaluations per layer", least=1)
     seed: int = option(0, "seed of all searches")
@@ -57,7 +71,7 @@ class _Designs:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Designs):
+class Config(AnyProblemConfig, _Designs):
     """Map networks to every accelerator of a grid that fits an area; print the Pareto front.
 
     The front is of latency, energy and area.
@@ -68,3 +82,9 @@ class Config(ProblemConfig, _Designs):
     ray: str | None = ray_option()
     out: str | None = out_option()
     resume: bool = resume_option()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mapper is None:
+            mapper = _OF_ANY_MEMORIES if self.model == MODEL else _MAPPER
+            object.__setattr__(self, "mapper", mapper)

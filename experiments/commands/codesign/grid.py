@@ -3,60 +3,78 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
+from experiments.commands.codesign.elements import Values, given_axes, sized, standard_axes
 from experiments.commands.codesign.flags import WITH_AREAS, Config
+from experiments.search.accelerators import Accelerator
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.fronts import AXES, UM2_A_MM2
-from maestro_env.accelerators.finding import find_hardware, written_entries
+from maestro_env.accelerators.finding import find_hardware, find_hierarchy, written_entries
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hierarchy_file import hierarchy_text
+from maestro_env.accelerators.silicon import area_um2
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, find_technology
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.environments.texts import text_of
+from maestro_env.evaluation.hierarchy_problem import MODEL
 
 _MOST = 100_000
-
-Values = tuple[int, ...]
-"""One for every axis."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations of the values of ``AXES``.
+    """All combinations of the values of some axes.
 
     Args:
-        base: has all other fields.
+        base: has all else.
         technology: of all accelerators.
-        axes: ascending values of every axis.
+        axes: ascending values by name of the axis (``fronts.Axis``).
         budget_um2: most area of an accelerator.
     """
 
-    base: Hardware
+    base: Accelerator
     technology: Technology
-    axes: tuple[Values, ...]
+    axes: Mapping[str, Values]
     budget_um2: float
 
     @property
     def size(self) -> int:
         """Number of combinations, in the budget or not."""
-        return math.prod(map(len, self.axes))
+        return math.prod(map(len, self.axes.values()))
 
     @cached_property
-    def fitting(self) -> dict[Values, Hardware]:
+    def fitting(self) -> dict[Values, Accelerator]:
         """The accelerators in the budget, by their values; those of the first axis change last."""
-        made = {values: self._make(values) for values in product(*self.axes)}
-        return {values: each for values, each in made.items() if area_of(each) <= self.budget_um2}
+        made = {values: self._make(values) for values in product(*self.axes.values())}
+        return {
+            values: each
+            for values, each in made.items()
+            if area_of(each, self.technology) <= self.budget_um2
+        }
+
+    @cached_property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """The values by axis of the accelerators in the budget, by name."""
+        return {
+            each.name: dict(zip(self.axes, values, strict=True))
+            for values, each in self.fitting.items()
+        }
 
     @property
     def least_um2(self) -> float:
         """Area of the smallest accelerator."""
-        return area_of(self._make(tuple(map(min, self.axes))))
+        return area_of(self._make(tuple(map(min, self.axes.values()))), self.technology)
 
-    def _make(self, values: Values) -> Hardware:
+    def _make(self, values: Values) -> Accelerator:
+        if isinstance(self.base, Hierarchy):
+            return sized(self.base, self.technology, dict(zip(self.axes, values, strict=True)))
         pes, l1, l2, noc, offchip = values
         return replace(
             self.base,
@@ -70,14 +88,19 @@ class Grid:
         )
 
 
-def area_of(hardware: Hardware) -> float:
-    """Return the area in um^2 of the PEs and buffers that an accelerator has."""
-    return hardware.area_um2(hardware.l1_bytes, hardware.l2_bytes)
+def area_of(accelerator: Accelerator, technology: Technology) -> float:
+    """Return the area in um^2 of the PEs and buffers that an accelerator of a technology has."""
+    if isinstance(accelerator, Hierarchy):
+        return area_um2(accelerator, technology)
+    priced = replace(accelerator, technology=technology)
+    return priced.area_um2(priced.l1_bytes, priced.l2_bytes)
 
 
-def hardware_yaml(hardware: Hardware) -> str:
+def hardware_yaml(accelerator: Accelerator) -> str:
     """Return an accelerator as a file that ``--hardware`` takes."""
-    entries = written_entries(text_of(hardware))
+    if isinstance(accelerator, Hierarchy):
+        return hierarchy_text(accelerator)
+    entries = written_entries(text_of(accelerator))
     return "".join(f"{key}: {value}\n" for _, key, value in entries)
 
 
@@ -87,13 +110,10 @@ def make_grid(config: Config) -> Grid:
     Raises:
         MaestroEnvError: values that cannot be, too many, or none within the area.
     """
-    base = find_hardware(config.hardware)
+    base = (find_hierarchy if config.model == MODEL else find_hardware)(config.hardware)
     technology = _technology(config, base)
-    axes = tuple(_axis(config, name, base) for name in AXES)
-    if config.area is None:
-        budget = area_of(replace(base, technology=technology))
-    else:
-        budget = config.area * UM2_A_MM2
+    axes = _axes(config, base)
+    budget = area_of(base, technology) if config.area is None else config.area * UM2_A_MM2
     grid = Grid(base, technology, axes, budget)
     if grid.size > _MOST:
         raise UsageError(
@@ -107,35 +127,63 @@ def make_grid(config: Config) -> Grid:
     return grid
 
 
-def _technology(config: Config, base: Hardware) -> Technology:
+def _technology(config: Config, base: Accelerator) -> Technology:
     """Return the technology that flags ask for; else that of the base, or the first for its words.
 
-    It has areas, or is the default.
+    It has areas, or is the default of two buffers.
     """
+    two_buffers = isinstance(base, Hardware)
     if (given := config.technology) is None:
-        fitting = (base.technology, *(TECHNOLOGIES[name] for name in WITH_AREAS))
+        fitting = [TECHNOLOGIES[name] for name in WITH_AREAS]
+        if isinstance(base, Hardware):
+            fitting.insert(0, base.technology)
+            words: float = base.word_bytes
+        else:
+            words = base.word_bits / 8
         for technology in fitting:
-            if technology.has_areas and technology.word_bytes in (None, base.word_bytes):
+            if technology.has_areas and technology.word_bytes in (None, words):
                 return technology
         raise UsageError(
-            f"--hardware {config.hardware} has words of {base.word_bytes} B, for which no "
+            f"--hardware {config.hardware} has words of {words:g} B, for which no "
             "technology with areas is known; give --technology"
         )
     technology = find_technology(given)
-    if not technology.has_areas and technology != DEFAULT:
+    if not technology.has_areas and not (two_buffers and technology == DEFAULT):
+        allowed = (*WITH_AREAS, DEFAULT.name) if two_buffers else WITH_AREAS
         raise UsageError(
-            f"--technology {given} has no areas; allowed: {', '.join((*WITH_AREAS, DEFAULT.name))}"
+            f"--technology {given} has no areas; allowed: {', '.join(allowed)}"
             ", or fields with mac_um2, register_um2 and sram_um2"
         )
     return technology
+
+
+def _axes(config: Config, base: Accelerator) -> dict[str, Values]:
+    """Return the axes that flags ask for; refuse flags of the other kind of accelerator."""
+    if isinstance(base, Hardware):
+        if config.sizes is not None:
+            fields = ", ".join(map(_flag, AXES))
+            raise UsageError(
+                f"--sizes: {config.hardware} has two buffers; allowed: {fields}, or --hardware "
+                "that is described with all its memories"
+            )
+        return {name: _axis(config, name, base) for name in AXES}
+    if changed := [name for name in AXES if getattr(config, name) != getattr(Config, name)]:
+        raise UsageError(
+            f"{_flag(changed[0])}: {config.hardware} has more than two buffers; allowed: --sizes, "
+            "or --model exact where it has a two-buffer form"
+        )
+    return standard_axes(base) if config.sizes is None else given_axes(base, config.sizes)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _axis(config: Config, name: str, base: Hardware) -> Values:
     text = getattr(config, name)
     if text is None:
         return (getattr(base, name),)
-    flag = f"--{name.replace('_', '-')}"
-    values = [_value(flag, each.strip()) for each in text.split(",")]
+    values = [_value(_flag(name), each.strip()) for each in text.split(",")]
     return tuple(sorted(set(values)))
 
 

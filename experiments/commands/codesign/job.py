@@ -62,7 +62,7 @@ def execute(config: Config) -> int:
             part = replace(sweep, hardware=tuple(chosen))
             results, status = _run(part, directory / SWEEPS / str(number), here, config)
             searched += results.seconds
-            found = list(designs_of(results))
+            found = list(designs_of(results, grid))
             designs += found
             # The last workload is the whole one.
             explorer.tell(found[-len(chosen) :])
@@ -80,6 +80,7 @@ def execute(config: Config) -> int:
 
 def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
     """Return the sweep of all accelerators, and a note on its mapper."""
+    assert config.mapper is not None
     if config.mapper == "all" or "," in config.mapper:
         raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
     mappers, note = find_mappers("--mapper", config.mapper)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.commands.codesign.designs import Design
-from experiments.commands.codesign.grid import Grid, Values
-from experiments.study.sweep.fronts import AXES
-from maestro_env.accelerators.hardware import Hardware
+from experiments.commands.codesign.elements import Values
+from experiments.commands.codesign.grid import Grid
+from experiments.search.accelerators import Accelerator
 from maestro_env.base.errors import MissingExtraError
 
 try:
@@ -43,8 +43,7 @@ class Search:
         self._grid, self._left = grid, min(number, len(grid.fitting))
         self._rng = np.random.default_rng(seed)
         self._distributions = {
-            name: IntDistribution(0, len(each) - 1)
-            for name, each in zip(AXES, grid.axes, strict=True)
+            name: IntDistribution(0, len(each) - 1) for name, each in grid.axes.items()
         }
         sampler = NSGAIISampler(population_size=_POPULATION, seed=seed)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -52,7 +51,7 @@ class Search:
         self._figures: dict[Values, Design] = {}
         self._asked: dict[Values, Trial] = {}
 
-    def ask(self) -> Sequence[Hardware]:
+    def ask(self) -> Sequence[Accelerator]:
         number = min(_POPULATION, self._left)
         self._asked = {}
         for _ in range(_ASKS * number):
@@ -82,8 +81,9 @@ class Search:
         known = self._figures.keys() | self._asked.keys()
         unseen = [values for values in self._grid.fitting if values not in known]
         for index in self._rng.permutation(len(unseen))[:number]:
-            places = map(tuple.index, self._grid.axes, unseen[index])
-            self._study.enqueue_trial(dict(zip(AXES, places, strict=True)))
+            axes = self._grid.axes
+            places = map(tuple.index, axes.values(), unseen[index])
+            self._study.enqueue_trial(dict(zip(axes, places, strict=True)))
             self._take(self._study.ask(self._distributions))
 
     def _tell(self, trial: Trial, design: Design) -> None:
@@ -93,6 +93,4 @@ class Search:
         self._study.tell(trial, [0.0] * 3 if design.unmapped else figures)
 
     def _values(self, trial: Trial) -> Values:
-        return tuple(
-            each[trial.params[name]] for name, each in zip(AXES, self._grid.axes, strict=True)
-        )
+        return tuple(each[trial.params[name]] for name, each in self._grid.axes.items())

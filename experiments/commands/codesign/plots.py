@@ -11,12 +11,10 @@ import numpy as np
 from experiments.commands.codesign.designs import Design
 from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import UM2_A_MM2
-from maestro_env.accelerators.hardware import Hardware
+from experiments.study.sweep.fronts import UM2_A_MM2, Axis, pictured, with_area
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Normalize
 
 _SIZE = (11, 5.2)
 _OTHERS: dict[str, Any] = {"color": "#CCCCCC", "linewidths": 0, "zorder": 2}
@@ -41,20 +39,24 @@ def draw_front(
     designs: Sequence[Design],
     front: Sequence[Design],
     told: Sequence[Design],
+    axes: Sequence[Axis],
     title: str,
     directory: Path,
 ) -> None:
     """Draw a front among all designs, to ``front.png`` and ``front.svg``.
 
-    Left is energy against latency, right EDP against area; points are larger the more PEs, and
-    darker the more L2. Those that are told have labels: PEs, L1 and L2. Designs with unmapped
-    layers are left out; the front has one at least.
+    Left is energy against latency, right EDP against area; points are larger the more units, and
+    darker the larger a memory (``fronts.pictured``). Those that are told have labels: all that
+    changes their area. Designs with unmapped layers are left out; the front has one at least.
     """
     figure = new_figure(_SIZE)
+    sized, pictures = with_area(axes), pictured(axes)
+    units, capacity = (pictures.get(name) for name in ("units", "capacity"))
     best = min(front, key=lambda each: each.edp)
     figure.suptitle(
-        f"{in_picture(title)}:\nleast EDP with {_buffers(best.hardware)} on "
-        f"{best.area_um2 / UM2_A_MM2:.3g} mm$^2$; labels are PEs / L1 of each / L2",
+        f"{in_picture(title)}:\nleast EDP with {_said(best, sized)} on "
+        f"{best.area_um2 / UM2_A_MM2:.3g} mm$^2$; labels are "
+        f"{in_picture(' / '.join(axis.label for axis in sized))}",
         x=0.01,
         ha="left",
         fontsize=10,
@@ -63,61 +65,63 @@ def draw_front(
     left, right = figure.subplots(1, 2)
     chosen = {each.hardware for each in front}
     others = [each for each in designs if not each.unmapped and each.hardware not in chosen]
-    norm = _colours(front)
-    for axes, x, y in ((left, "latency", "energy"), (right, "area", "edp")):
-        _draw(axes, x, y, front, others, norm)
+    for place, x, y in ((left, "latency", "energy"), (right, "area", "edp")):
+        _draw(place, x, y, front, others, units, capacity)
     for each in told:
-        _label(right, each)
+        _label(right, each, sized)
     left.set_xscale("log")
-    bar = figure.colorbar(right.collections[1], ax=[left, right], label="L2 (kB)", pad=0.01)
-    sizes = sorted({each.hardware.l2_bytes for each in front})
-    bar.set_ticks(sizes, labels=[f"{size / 1000:g}" for size in sizes])
-    bar.minorticks_off()
+    if capacity is not None:
+        label = in_picture(capacity.label)
+        bar = figure.colorbar(right.collections[1], ax=[left, right], label=label, pad=0.01)
+        sizes = sorted({each.sizes[capacity.name] for each in front})
+        bar.set_ticks(sizes, labels=[capacity.short(size) for size in sizes])
+        bar.minorticks_off()
     left.legend(frameon=False, labelcolor=GREY)
     save(figure, directory / "front.png")
 
 
-def _colours(front: Sequence[Design]) -> Normalize:
+def _draw(
+    axes: Axes,
+    x: str,
+    y: str,
+    front: Sequence[Design],
+    others: Sequence[Design],
+    units: Axis | None,
+    capacity: Axis | None,
+) -> None:
+    """Draw two figures of all designs; the second collection is the front, coloured by capacity."""
     from matplotlib.colors import LogNorm
 
-    sizes = [each.hardware.l2_bytes for each in front]
-    return LogNorm(min(sizes) / 1.01, max(sizes) * 1.01)
-
-
-def _draw(
-    axes: Axes, x: str, y: str, front: Sequence[Design], others: Sequence[Design], norm: Normalize
-) -> None:
-    """Draw two figures of all designs; the second collection is the front, coloured by L2."""
-    most = max(each.hardware.num_pes for each in (*front, *others))
+    most = max(_values((*front, *others), units))
+    colours = _values(front, capacity)
     axes.scatter(
         _figures(others, x),
         _figures(others, y),
-        s=_points(others, most),
+        s=_points(others, units, most),
         label="not on the front",
         **_OTHERS,
     )
     axes.scatter(
         _figures(front, x),
         _figures(front, y),
-        s=_points(front, most),
-        c=[each.hardware.l2_bytes for each in front],
-        norm=norm,
-        label="front; larger: more PEs",
+        s=_points(front, units, most),
+        c=colours,
+        norm=LogNorm(min(colours) / 1.01, max(colours) * 1.01),
+        label="front" if units is None else f"front; larger: more {in_picture(units.label)}",
         **_FRONT,
     )
     best = [min(front, key=lambda each: each.edp)]
-    rings = _points(best, most) + 60
+    rings = _points(best, units, most) + 60
     axes.scatter(_figures(best, x), _figures(best, y), s=rings, label="least EDP", **_LEAST)
     axes.set(yscale="log", xlabel=_LABELS[x], ylabel=_LABELS[y])
     axes.tick_params(which="both", labelsize=8)
     tidy(axes)
 
 
-def _label(axes: Axes, design: Design) -> None:
-    """Write PEs, L1 and L2 of a design beside it."""
+def _label(axes: Axes, design: Design, sized: Sequence[Axis]) -> None:
+    """Write the sizes of a design beside it."""
     place = design.area_um2 / UM2_A_MM2, design.edp
-    hardware = design.hardware
-    text = f"{hardware.num_pes} / {hardware.l1_bytes} / {_kilo(hardware.l2_bytes)}"
+    text = " / ".join(axis.short(design.sizes[axis.name]) for axis in sized)
     axes.annotate(
         text,
         place,
@@ -129,20 +133,20 @@ def _label(axes: Axes, design: Design) -> None:
     )
 
 
-def _buffers(hardware: Hardware) -> str:
-    return (
-        f"{hardware.num_pes:,} PEs, {hardware.l1_bytes:,} B of L1 each, "
-        f"{_kilo(hardware.l2_bytes)}B of L2"
-    )
+def _said(design: Design, sized: Sequence[Axis]) -> str:
+    """Return the sizes of a design as a sentence has them."""
+    parts = (f"{axis.short(design.sizes[axis.name])} {axis.said}" for axis in sized)
+    return in_picture(", ".join(parts))
 
 
-def _kilo(size: int) -> str:
-    return f"{size / 1000:g} k"
+def _values(designs: Sequence[Design], axis: Axis | None) -> list[int]:
+    """Return the values of an axis; 1 for each without one."""
+    return [1 if axis is None else each.sizes[axis.name] for each in designs]
 
 
-def _points(designs: Sequence[Design], most: int) -> Floats:
-    pes = np.array([each.hardware.num_pes for each in designs], dtype=np.float64)
-    return _SMALLEST + (_LARGEST - _SMALLEST) * pes / most
+def _points(designs: Sequence[Design], units: Axis | None, most: int) -> Floats:
+    sizes = np.array(_values(designs, units), dtype=np.float64)
+    return _SMALLEST + (_LARGEST - _SMALLEST) * sizes / most
 
 
 def _figures(designs: Sequence[Design], name: str) -> Floats:

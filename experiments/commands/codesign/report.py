@@ -11,22 +11,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.codesign.designs import Design, front_of, workloads
+from experiments.commands.codesign.designs import Design, above_bound, front_of, workloads
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, hardware_yaml
 from experiments.commands.codesign.plots import draw_front
-from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
+from experiments.search.accelerators import Accelerator, accelerator_record
+from experiments.shell.files import (
+    distinct_name,
+    ensure_directory,
+    write_csv,
+    write_record,
+    write_text,
+)
 from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import (
     ACCELERATORS,
-    AXES,
-    HEADER,
     RECORD,
+    axes_of,
     front_sheet,
+    header_of,
     some_of,
 )
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import printable
 from maestro_env.environments.texts import text_of_technology
 
@@ -68,7 +74,7 @@ class Explored:
         return {name: front_of(designs) for name, designs in self.by_workload.items()}
 
     @cached_property
-    def chosen(self) -> dict[str, set[Hardware]]:
+    def chosen(self) -> dict[str, set[Accelerator]]:
         """The accelerators on the front of every workload."""
         return {name: {each.hardware for each in front} for name, front in self.fronts.items()}
 
@@ -81,12 +87,14 @@ class Explored:
 def report(outcome: Explored, directory: Path) -> None:
     """Write everything into a directory, and print the front."""
     rows = [_row(each, outcome) for each in _all(outcome)]
-    write_csv(directory / ACCELERATORS, HEADER, rows)
-    write_csv(directory / "front.csv", HEADER, [_row(each, outcome) for each in outcome.front])
+    header = header_of(outcome.grid.axes)
+    write_csv(directory / ACCELERATORS, header, rows)
+    write_csv(directory / "front.csv", header, [_row(each, outcome) for each in outcome.front])
     folder = directory / "hardware"
     ensure_directory(folder)
     for design in outcome.front:
-        write_text(folder / f"{design.hardware.name}.yaml", hardware_yaml(design.hardware))
+        name = distinct_name(design.hardware.name)
+        write_text(folder / f"{name}.yaml", hardware_yaml(design.hardware))
     entry = _described(outcome)
     write_record(directory / RECORD, entry)
     _tell_unmapped(outcome)
@@ -100,9 +108,9 @@ def report(outcome: Explored, directory: Path) -> None:
     if outcome.front:
         named = {each["hardware"] for each in some_of(entry["front"])[0]}
         told = [each for each in outcome.front if each.hardware.name in named]
-        draw_front(
-            outcome.by_workload[outcome.workload], outcome.front, told, sheet.title, directory
-        )
+        designs = outcome.by_workload[outcome.workload]
+        axes = axes_of(outcome.grid.axes)
+        draw_front(designs, outcome.front, told, axes, sheet.title, directory)
         print(printable(f"plot: {directory / 'front.png'}"))
 
 
@@ -115,7 +123,7 @@ def _row(design: Design, outcome: Explored) -> list[Any]:
     hardware = design.hardware
     figures = (design.latency_cycles, design.energy_nj, design.edp)
     return [
-        *(design.workload, hardware.name, *(getattr(hardware, name) for name in AXES)),
+        *(design.workload, hardware.name, *design.sizes.values()),
         *(design.area_um2, *(each if math.isfinite(each) else None for each in figures)),
         int(hardware in outcome.chosen[design.workload]),
         ";".join(design.unmapped),
@@ -130,13 +138,17 @@ def _described(outcome: Explored) -> dict[str, Any]:
         **{name: getattr(config, name) for name in ("objective", "mapper", "samples", "seed")},
         "search": config.search,
         "technology": text_of_technology(grid.technology),
-        "base": grid.base.record(),
-        "grid": dict(zip(AXES, map(list, grid.axes), strict=True)),
+        "base": accelerator_record(grid.base),
+        "grid": {name: list(values) for name, values in grid.axes.items()},
         "budget_um2": grid.budget_um2,
         "over_budget": grid.size - len(grid.fitting),
         "looked_at": len(outcome.by_workload[outcome.workload]),
         "front": [
-            {**dict(zip(HEADER, _row(each, outcome), strict=True)), "gap": each.gap}
+            {
+                **dict(zip(header_of(grid.axes), _row(each, outcome), strict=True)),
+                "gap": each.gap,
+                "above_bound": above_bound(each, outcome.sweep),
+            }
             for each in outcome.front
         ],
     }

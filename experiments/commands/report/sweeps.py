@@ -11,17 +11,20 @@ from typing import Any
 
 from experiments.pages.found import Found, bound_and_gap
 from experiments.pages.sections import FRONT, LEAST, OTHER, Section, distinct
+from experiments.search.accelerators import Accelerator
 from experiments.shell.files import RecordError, read_csv
 from experiments.shell.flags import PROGRAM
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.chunks import Chunk
 from experiments.study.sweep.fronts import (
     ACCELERATORS,
-    BUFFERED,
     RECORD,
     TOTALS,
+    Axis,
+    axes_of,
     front_sheet,
     least_edp,
+    pictured,
     read_front,
     rounds_of,
 )
@@ -33,7 +36,6 @@ from experiments.study.sweep.records import (
     versions_of,
 )
 from experiments.study.sweep.results import TABLE, collect, summarize, summary_sheet
-from maestro_env.accelerators.hardware import Hardware
 
 _MOST_FOUND = 40
 _MOST_OTHERS = 2000
@@ -81,9 +83,10 @@ def codesign_section(directory: Path) -> Section:
     least, note = least_edp(entry), "No accelerator has a valid mapping of every layer."
     hardware, found, designs = None, tuple[Found, ...](), tuple[dict[str, Any], ...]()
     rounds = [recorded_chunks(path) for path in rounds_of(directory)]
+    sizes = pictured(axes_of(entry["grid"]))
     if least is not None:
         hardware, found = _mapped(rounds, least["hardware"])
-        designs = tuple(_designs(directory, least))
+        designs = tuple(_designs(directory, least, sizes))
         note = f"Mappings are to the accelerator with the lowest EDP, {hardware.name}."
     names = (
         *("technology", "objective", "mapper", "samples", "seed", "search", "budget_um2"),
@@ -106,6 +109,7 @@ def codesign_section(directory: Path) -> Section:
         versions=distinct([each for chunks in rounds for each in versions_of(chunks)]),
         tables=(front_sheet(entry),),
         designs=designs,
+        design_sizes={name: axis.header.replace("\n", " ") for name, axis in sizes.items()},
     )
 
 
@@ -123,14 +127,14 @@ def _settings(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _mapped(rounds: Iterable[list[Chunk]], name: str) -> tuple[Hardware, tuple[Found, ...]]:
+def _mapped(rounds: Iterable[list[Chunk]], name: str) -> tuple[Accelerator, tuple[Found, ...]]:
     """Return the accelerator of a name, and the mappings to it."""
     chunks = next(
         each for each in rounds if any(name == some.name for some in each[0].sweep.hardware)
     )
     sweep = chunks[0].sweep
     wanted = [each for each in range(sweep.problems) if sweep.names(each)[1] == name]
-    return sweep.goal(wanted[0]).two_levels.hardware, tuple(_found(chunks, wanted))
+    return sweep.goal(wanted[0]).problem.hardware, tuple(_found(chunks, wanted))
 
 
 def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:
@@ -162,15 +166,18 @@ def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:
         )
 
 
-def _designs(directory: Path, least: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _designs(
+    directory: Path, least: Mapping[str, Any], sizes: Mapping[str, Axis]
+) -> Iterator[dict[str, Any]]:
     """Yield the accelerators of a workload to draw: not too many others, then the front."""
     rows: dict[str, list[dict[str, Any]]] = {OTHER: [], FRONT: [], LEAST: []}
     for row in read_csv(directory / ACCELERATORS):
         if row["workload"] == least["workload"] and not row["unmapped"]:
             best = row["hardware"] == least["hardware"]
             kind = LEAST if best else FRONT if row["front"] == "1" else OTHER
-            figures = {name: float(row[name]) for name in (*BUFFERED, *TOTALS)}
-            rows[kind].append({"hardware": row["hardware"], **figures, "kind": kind})
+            figures = {name: float(row[name]) for name in TOTALS}
+            has = {name: axis.number(float(row[axis.name])) for name, axis in sizes.items()}
+            rows[kind].append({"hardware": row["hardware"], **has, **figures, "kind": kind})
     others = rows[OTHER]
     yield from others[:: math.ceil(len(others) / _MOST_OTHERS) or 1]
     yield from (*rows[FRONT], *rows[LEAST])

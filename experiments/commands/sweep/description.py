@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+from experiments.search.accelerators import Accelerator, find_accelerator, model_of
 from experiments.search.goals import ProblemConfig
 from experiments.search.named_mappers import find_mappers
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Plain, read_yaml_file
+from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.workloads.finding import find_layer, find_network
 
 _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
@@ -25,6 +27,7 @@ _NUMBERS = {"samples": (500, 1, 10**9), "seeds": (1, 1, 10_000), "seed": (0, 0, 
 _TEXTS = ("model", "schema", "tiles", "energy")
 _SWITCHES = {"true": True, "false": False}
 _KEYS = (*_LISTS, *_NUMBERS, *_TEXTS, "guard")
+_HARDWARE = ["unlimited"]
 _MOST_ACCELERATORS = 100_000
 
 Given = Mapping[str, Plain]
@@ -56,11 +59,13 @@ def _sweep(given: Plain) -> tuple[Sweep, str]:
     objectives = _names(given, "objectives", ["edp"])
     for name in objectives:
         find_objective(name)
+    problem = _problem(given)
+    hardware = _hardware(given, problem.model)
     sweep = make_sweep(
-        _problem(given),
+        problem,
         [find_network(name) for name in _names(given, "networks", [])],
         [find_layer(name) for name in _names(given, "layers", [])],
-        _hardware(given),
+        hardware,
         objectives,
         mappers,
         **{key: _number(given, key) for key in _NUMBERS},
@@ -74,14 +79,24 @@ def _problem(given: Given) -> ProblemConfig:
     guard = _text("guard", given.get("guard", "true")).lower()
     if guard not in _SWITCHES:
         raise UsageError(f"guard is {quoted(guard)}; allowed: {', '.join(_SWITCHES)}")
+    if texts["model"] == AUTO:
+        texts["model"] = _model(given)
     return ProblemConfig(guard=_SWITCHES[guard], **texts)
 
 
-def _hardware(given: Given) -> list[Hardware]:
+def _model(given: Given) -> str:
+    """Return the cost model that knows all that is said of all accelerators."""
+    if isinstance(given.get("hardware"), dict):
+        return DEFAULT_MODEL
+    models = {model_of(text) for text in _names(given, "hardware", _HARDWARE)}
+    return models.pop() if len(models) == 1 else DEFAULT_MODEL
+
+
+def _hardware(given: Given, model: str) -> list[Accelerator]:
     """Return the accelerators of a list, or of a grid: every combination of its fields."""
-    value = given.get("hardware", ["unlimited"])
+    value = given.get("hardware", _HARDWARE)
     if not isinstance(value, dict):
-        return [find_hardware(text) for text in _names(given, "hardware", ["unlimited"])]
+        return [find_accelerator(text, model) for text in _names(given, "hardware", _HARDWARE)]
     if not value:
         raise UsageError("hardware has no fields; give lists by field, such as num_pes: [64, 128]")
     fields = {field: _list(f"hardware's {field}", texts) for field, texts in value.items()}

@@ -10,12 +10,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from experiments.search.accelerators import Accelerator, accelerator_record
 from experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
+from experiments.search.named_mappers import require_fit
 from experiments.shell.flags import UsageError
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network, gather, shape_of
-from mappers import make_mapper
 
 LAYERS = "layers"
 """What the set of the layers that belong to no network is called."""
@@ -60,7 +60,7 @@ class Sweep:
     problem: ProblemConfig
     layers: tuple[Layer, ...]
     sets: tuple[LayerSet, ...]
-    hardware: tuple[Hardware, ...]
+    hardware: tuple[Accelerator, ...]
     objectives: tuple[str, ...]
     mappers: tuple[str, ...]
     samples: int
@@ -132,7 +132,7 @@ class Sweep:
             "problem": {name: each for name, each in problem.items() if each is not None},
             "layers": [_described(layer) for layer in self.layers],
             "sets": [[each.name, list(each.layers), list(each.counts)] for each in self.sets],
-            "hardware": [each.record() for each in self.hardware],
+            "hardware": [accelerator_record(each) for each in self.hardware],
             **json.loads(json.dumps({name: getattr(self, name) for name in names})),
         }
 
@@ -142,7 +142,7 @@ class Sweep:
         text = json.dumps(self.describe(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _axes(self, problem: int) -> tuple[Layer, Hardware, str]:
+    def _axes(self, problem: int) -> tuple[Layer, Accelerator, str]:
         pair, objective = divmod(problem, len(self.objectives))
         layer, hardware = divmod(pair, len(self.hardware))
         return self.layers[layer], self.hardware[hardware], self.objectives[objective]
@@ -171,7 +171,7 @@ class Part(Sweep):
     def part(self, problems: range) -> Part:
         return self
 
-    def _axes(self, problem: int) -> tuple[Layer, Hardware, str]:
+    def _axes(self, problem: int) -> tuple[Layer, Accelerator, str]:
         pair, objective = divmod(problem, len(self.objectives))
         layer = pair // self.accelerators - self.first // self.accelerators
         # The accelerators begin with that of the first pair.
@@ -183,7 +183,7 @@ def make_sweep(
     problem: ProblemConfig,
     networks: Iterable[Network],
     layers: Sequence[Layer],
-    hardware: Sequence[Hardware],
+    hardware: Sequence[Accelerator],
     objectives: Sequence[str],
     mappers: Sequence[str],
     samples: int,
@@ -243,11 +243,13 @@ def check_fit(sweep: Sweep, show: Callable[[float, str], None]) -> None:
     Raises:
         MaestroEnvError: it names what does not fit.
     """
-    made = [make_mapper(name) for name in sweep.mappers]
-    for index, goal in enumerate(sweep.goals()):
-        show(index, goal.problem.hardware.name)
-        for mapper in made:
-            mapper.require_fit(goal.problem, goal.objective)
+
+    def goals() -> Iterator[Goal]:
+        for index, goal in enumerate(sweep.goals()):
+            show(index, goal.problem.hardware.name)
+            yield goal
+
+    require_fit(sweep.mappers, goals())
 
 
 def _require_different(key: str, names: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from experiments.shown.progress import Bar
 from experiments.study.sweep.axes import Sweep, check_fit
 from experiments.study.sweep.estimate import seconds_of_cells
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import find_model
 from mappers import make_mapper
 
@@ -25,8 +26,8 @@ def check(sweep: Sweep) -> None:
         check_fit(sweep, bar.show)
     strided = sum(layer.is_strided for layer in sweep.layers)
     warnings = [_of_mapper(sweep, mapper) for mapper in sweep.mappers]
-    if strided and find_model(sweep.problem.model).miscounts_strides:
-        model = sweep.problem.model
+    model = sweep.problem.model
+    if strided and model != MODEL and find_model(model).miscounts_strides:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
     for warning in dict.fromkeys(warnings):
         if warning:

@@ -29,7 +29,8 @@ FIGURES = (
 
 The best value, samples spent, valid ones among them, the sample that found the best, counted from
 1, and of the best mapping its latency, energy and area, and the bytes it needs of a PE's L1 and of
-L2. All but the samples are None where no mapping was valid.
+L2. All but the samples are None where no mapping was valid; so are area and bytes of an accelerator
+with other memories than the two.
 """
 
 NUMBERS = (*FIGURES, "seconds", "bound")
@@ -136,7 +137,9 @@ def figures_of(best: Best | None) -> dict[str, Any]:
     if best is None:
         return dict.fromkeys((*names, VECTOR))
     cost = best.cost
-    figures = (cost.latency_cycles, cost.energy_nj, cost.area_um2, *buffer_bytes(cost))
+    # Of accelerators with other memories there are none.
+    buffers = (None, None) if cost.l1_bytes is None else buffer_bytes(cost)
+    figures = (cost.latency_cycles, cost.energy_nj, cost.area_um2, *buffers)
     vector = " ".join(map(str, best.point.tolist()))
     return dict(zip(names, (best.value, best.evaluation, *figures), strict=True)) | {VECTOR: vector}
 

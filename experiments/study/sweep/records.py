@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from experiments.search.accelerators import recorded_accelerator
 from experiments.search.goals import Goal, ProblemConfig
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.store.directory import ANEW, CONFIG
 from experiments.store.versions import Versions
 from experiments.study.sweep.axes import LayerSet, Sweep
 from experiments.study.sweep.chunks import VECTOR, Chunk, make_chunks
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
 
@@ -105,7 +105,7 @@ def _sweep(described: dict[str, Any]) -> Sweep:
         ProblemConfig(**described["problem"]),
         tuple(Layer(**each) for each in layers),
         tuple(LayerSet(name, tuple(a), tuple(b)) for name, a, b in described["sets"]),
-        tuple(Hardware(**each) for each in described["hardware"]),
+        tuple(map(recorded_accelerator, described["hardware"])),
         tuple(described["objectives"]),
         tuple(described["mappers"]),
         described["samples"],

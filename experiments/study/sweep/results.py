@@ -18,6 +18,7 @@ from experiments.shown.statistics import Floats, iqm
 from experiments.shown.tables import Keyed, Sheet, figure, named, significant
 from experiments.study.sweep.axes import LayerSet, Sweep
 from experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
+from maestro_env.accelerators.hardware import Hardware
 
 TABLE = "results.csv"
 """The table of all cells."""
@@ -30,8 +31,8 @@ TOTALS = ("latency_cycles", "energy_nj", "edp", "l1_bytes", "l2_bytes", "area_um
 
 Latency and energy are sums over all executions of the layers, EDP is the product of the sums.
 Buffers are as large as the most demanding layer needs, and the area is that of one accelerator with
-such buffers. The ratio is the geometric mean over layers of the value found to the best value that
-any mapper found from any seed.
+such buffers; with other memories than the two there is neither. The ratio is the geometric mean
+over layers of the value found to the best value that any mapper found from any seed.
 """
 
 SUMMARY = ("set", "hardware", "objective", "mapper", *TOTALS, "cells", "mapped", "valid")
@@ -66,7 +67,7 @@ class Results:
     def totals(self, part: LayerSet) -> dict[str, Floats]:
         """Return ``TOTALS`` of a set of layers, float64[M, H, O, S] each.
 
-        They are infinite where a layer has no valid mapping.
+        They are infinite where a layer has no valid mapping, or no such figure.
         """
         found = {
             name: np.nan_to_num(self.figures[name][:, part.layers], nan=np.inf)
@@ -84,6 +85,7 @@ class Results:
         area = np.full(l1_bytes.shape, np.inf)
         for place in zip(*np.nonzero(np.isfinite(l1_bytes)), strict=True):
             hardware = self.sweep.hardware[place[1]]
+            assert isinstance(hardware, Hardware)
             area[place] = hardware.area_um2(float(l1_bytes[place]), float(l2_bytes[place]))
         return area
 
