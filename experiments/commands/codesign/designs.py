@@ -98,7 +98,7 @@ def above_bound(design: Design, sweep: Sweep) -> float | None:
     for layer, count in zip(part.layers, part.counts, strict=True):
         asked = sweep.layers[layer], design.hardware, sweep.objectives[0]
         bound = make_goal(sweep.problem, *asked).lower_bound
-        if bound is None:
+        if not bound:
             return None
         least += count * bound
     return max(design.value / least - 1, 0.0)

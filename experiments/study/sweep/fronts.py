@@ -161,7 +161,7 @@ def some_of(front: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]]
 def error_of(front: Iterable[Mapping[str, Any]]) -> float | None:
     """Return the largest gap of a front's searches, as ``Design`` has it; None if unknown."""
     gaps = [each["gap"] for each in front]
-    return None if None in gaps else max(gaps, default=0.0)
+    return None if None in gaps else max(gaps, default=None)
 
 
 def front_sheet(entry: Mapping[str, Any]) -> Sheet:
