@@ -23,7 +23,8 @@ from experiments.commands.codesign.designs import Design, front_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import AXES, RECORD, some_of
+from experiments.study.sweep.fronts import RECORD, some_of
+from experiments.study.sweep.grid_axes import AXES
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology

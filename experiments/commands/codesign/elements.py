@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from experiments.shell.flags import UsageError
-from experiments.study.sweep.fronts import BITS, SIZE, axes_of
+from experiments.study.sweep.grid_axes import BITS, SIZE, axes_of
 from maestro_env.accelerators.entries import sized_bits
 from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.silicon import with_energies

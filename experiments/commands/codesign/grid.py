@@ -12,7 +12,8 @@ from experiments.commands.codesign.elements import Values, given_axes, sized, st
 from experiments.commands.codesign.flags import WITH_AREAS, Config
 from experiments.search.accelerators import Accelerator
 from experiments.shell.flags import UsageError
-from experiments.study.sweep.fronts import AXES, UM2_A_MM2
+from experiments.study.sweep.fronts import UM2_A_MM2
+from experiments.study.sweep.grid_axes import AXES
 from maestro_env.accelerators.finding import find_hardware, find_hierarchy, written_entries
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -35,7 +36,7 @@ class Grid:
     Args:
         base: has all else.
         technology: of all accelerators.
-        axes: ascending values by name of the axis (``fronts.Axis``).
+        axes: ascending values by name of the axis (``Axis``).
         budget_um2: most area of an accelerator.
     """
 

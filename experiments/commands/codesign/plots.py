@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy as np
 from experiments.commands.codesign.designs import Design
 from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import UM2_A_MM2, Axis, pictured, with_area
+from experiments.study.sweep.fronts import UM2_A_MM2
+from experiments.study.sweep.grid_axes import Axis, pictured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SIZE = (11, 5.2)
+# Characters of a line of the title.
+_WIDTH = 110
 _OTHERS: dict[str, Any] = {"color": "#CCCCCC", "linewidths": 0, "zorder": 2}
 _FRONT: dict[str, Any] = {"cmap": "viridis_r", "linewidths": 0, "zorder": 3}
 _LEAST: dict[str, Any] = {
@@ -46,17 +50,19 @@ def draw_front(
     """Draw a front among all designs, to ``front.png`` and ``front.svg``.
 
     Left is energy against latency, right EDP against area; points are larger the more units, and
-    darker the larger a memory (``fronts.pictured``). Those that are told have labels: all that
-    changes their area. Designs with unmapped layers are left out; the front has one at least.
+    darker the larger a memory (``pictured``). Those that are told have labels: all that changes
+    their area. Designs with unmapped layers are left out; the front has one at least.
     """
     figure = new_figure(_SIZE)
-    sized, pictures = with_area(axes), pictured(axes)
+    sized, pictures = [axis for axis in axes if axis.said], pictured(axes)
     units, capacity = (pictures.get(name) for name in ("units", "capacity"))
     best = min(front, key=lambda each: each.edp)
+    said = (
+        f"least EDP with {_said(best, sized)} on {best.area_um2 / UM2_A_MM2:.3g} mm$^2$; "
+        f"labels are {in_picture(' / '.join(axis.label for axis in sized))}"
+    )
     figure.suptitle(
-        f"{in_picture(title)}:\nleast EDP with {_said(best, sized)} on "
-        f"{best.area_um2 / UM2_A_MM2:.3g} mm$^2$; labels are "
-        f"{in_picture(' / '.join(axis.label for axis in sized))}",
+        f"{in_picture(title)}:\n{fill(said, _WIDTH)}",
         x=0.01,
         ha="left",
         fontsize=10,

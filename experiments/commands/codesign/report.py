@@ -28,11 +28,11 @@ from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
-    axes_of,
     front_sheet,
     header_of,
     some_of,
 )
+from experiments.study.sweep.grid_axes import axes_of
 from maestro_env.base.errors import printable
 from maestro_env.environments.texts import text_of_technology
 

@@ -20,14 +20,12 @@ from experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     TOTALS,
-    Axis,
-    axes_of,
     front_sheet,
     least_edp,
-    pictured,
     read_front,
     rounds_of,
 )
+from experiments.study.sweep.grid_axes import Axis, axes_of, pictured
 from experiments.study.sweep.records import (
     CellBest,
     best_mappings,
