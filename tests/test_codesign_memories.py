@@ -22,6 +22,7 @@ from experiments.commands.report.directories import read_section
 from experiments.pages.charts import charts_of
 from experiments.search.accelerators import find_accelerator
 from experiments.search.goals import AnyProblemConfig, make_goal
+from experiments.shell.flags import UsageError
 from experiments.study.sweep.fronts import UM2_A_MM2
 from maestro_env.accelerators.entries import bits_text, sized_bits
 from maestro_env.accelerators.finding import built_chips, find_hierarchy
@@ -53,14 +54,18 @@ def area(glb: int, sums: int, spad: int, units: int) -> float:
 
 
 def run(out: Path, *flags: str) -> int:
+    """Look at the accelerators of a small grid; the network and the chip lie beside ``out``."""
     (out.parent / "net.csv").write_text(NETWORK)
     (out.parent / "chip.yaml").write_text(CHIP)
     asked = [str(out.parent / "net.csv"), f"--hardware={out.parent / 'chip.yaml'}"]
     grid = [f"--sizes={SIZES}", f"--area={AREA}", "--mapper=random_log", "--samples=60"]
-    with pytest.MonkeyPatch.context() as patch:
-        # It takes longer than all else.
-        patch.setattr("experiments.commands.codesign.report.draw_front", lambda *_: None)
-        return main([*asked, *grid, f"--out={out}", *flags])
+    return main([*asked, *grid, f"--out={out}", *flags])
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the time that pictures take, once one is drawn."""
+    monkeypatch.setattr("experiments.commands.codesign.report.draw_front", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +137,7 @@ def test_it_is_resumed_and_reported(done: Path) -> None:
     next((done / "sweeps/1/chunks").rglob("*.json")).unlink()
     assert run(done, "--resume") == 0
     after = contents(done)
+    assert all(after[f"front.{ending}"] for ending in ("png", "svg"))
     tables = [name for name in before if name.endswith((".csv", ".md", ".yaml", "codesign.json"))]
     assert {name: after[name] for name in tables} == {name: before[name] for name in tables}
     assert run(done, "--resume", "--area=0.014") == 2
@@ -179,6 +185,13 @@ def test_without_sizes_the_memories_above_the_array_change(name: str) -> None:
     }
     assert grid.technology.name == ("cmos40" if chip.word_bits == 8 else "cmos40-16bit")
     assert Config("alexnet", hardware=name).mapper == "marl"
+
+
+def test_without_a_memory_above_the_array_sizes_are_needed(tmp_path: Path) -> None:
+    path = tmp_path / "flat.yaml"
+    path.write_text("memories: [memory: DRAM, {fanout: units, size: 4}, {memory: spad}]")
+    with pytest.raises(UsageError, match="above its array; give --sizes of units, spad"):
+        make_grid(Config("alexnet", hardware=str(path)))
 
 
 def _memories(chip: Hierarchy) -> list[str]:

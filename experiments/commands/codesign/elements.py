@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.grid_axes import BITS, SIZE, axes_of
@@ -41,15 +42,15 @@ def given_axes(base: Hierarchy, text: str) -> dict[str, Values]:
 
 
 def standard_axes(base: Hierarchy) -> dict[str, Values]:
-    """Return a quarter to twice the capacity of every memory that stands alone.
+    """Return a quarter to twice the capacity of every on-chip memory above the first fan-out.
 
     Raises:
         UsageError: there is none.
     """
     axes = {
         _axis(each): tuple(sorted({max(each.capacity_bits * part // 4, 1) for part in _QUARTERS}))
-        for each in _alone(base)
-        if isinstance(each.capacity_bits, int)
+        for each in takewhile(lambda each: isinstance(each, MemoryElement), base.elements[1:])
+        if isinstance(each, MemoryElement) and isinstance(each.capacity_bits, int)
     }
     if not axes:
         names = ", ".join(each.name for each in _sizable(base))
@@ -85,14 +86,6 @@ def _sizable(base: Hierarchy) -> Iterator[Element]:
             each.pool is None and not isinstance(each.capacity_bits, Mapping)
         ):
             yield each
-
-
-def _alone(base: Hierarchy) -> Iterator[MemoryElement]:
-    """Yield the memories above the first fan-out that have a size."""
-    for each in _sizable(base):
-        if isinstance(each, FanoutElement):
-            return
-        yield each
 
 
 def _axis(element: Element) -> str:
