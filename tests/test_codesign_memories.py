@@ -211,7 +211,10 @@ BAD = {
     "no value": (["--sizes=glb"], "--sizes: glb is ''; allowed"),
     "fan-out": (["--sizes=units=1KB"], "--sizes: units is '1KB'; allowed: integers"),
     "twice": (["--sizes=glb=4KB;glb=8KB"], "'glb' is given twice"),
-    "fields": (["--l2-bytes=4096"], "--l2-bytes: {chip} has more than two buffers; allowed: --si"),
+    "fields": (
+        ["--l2-bytes=4096"],
+        "--l2-bytes: {chip} is described with all its memories; allowed: --si",
+    ),
     "two buffers": (["--hardware=edge"], "--sizes: edge has two buffers; allowed: --num-pes, "),
     "no areas": (["--technology=maestro"], "maestro has no areas; allowed: cmos40, "),
     "nothing fits": (["--area=0.001"], "no accelerator of the grid fits --area 0.001 mm^2"),

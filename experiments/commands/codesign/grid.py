@@ -170,8 +170,8 @@ def _axes(config: Config, base: Accelerator) -> dict[str, Values]:
         return {name: _axis(config, name, base) for name in AXES}
     if changed := [name for name in AXES if getattr(config, name) != getattr(Config, name)]:
         raise UsageError(
-            f"{_flag(changed[0])}: {config.hardware} has more than two buffers; allowed: --sizes, "
-            "or --model exact where it has a two-buffer form"
+            f"{_flag(changed[0])}: {config.hardware} is described with all its memories; allowed: "
+            "--sizes, or --model exact where it has a two-buffer form"
         )
     return standard_axes(base) if config.sizes is None else given_axes(base, config.sizes)
 
