@@ -115,6 +115,15 @@ def test_tables_for_people(compared: tuple[Path, dict[str, np.ndarray], float]) 
     assert duel["ga"][1] == duel["random"][0].replace(duel["random"][0], "-")
 
 
+def test_multiples_of_the_bound_without_an_optimum(out: Path) -> None:
+    flags = ("--layers=gemm:M=64,N=64,K=64,gemm:M=48,N=96,K=32", "--hardware=gemmini")
+    assert compare(out, *flags, samples=50, seeds=3) == 0
+    each = [row for row in rows(out / "table.csv") if row["mapper"] == "ga"]
+    first, second = (float(row["times_lower_bound"]) for row in each if row["samples"] == "50")
+    mean = float(section(out, "All 2 problems")["ga"][-2])
+    assert mean == pytest.approx((first * second) ** 0.5, rel=5e-3)
+
+
 def test_the_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     flags = ("--mappers=random,warming", "--layers=mobilenetv2_l2", "--schema=full17")

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.search.goals import schema_note
 from experiments.shell.files import write_csv
-from experiments.shown.statistics import Floats
+from experiments.shown.statistics import Floats, log_mean
 from experiments.shown.tables import Sheet, significant
 from experiments.study.standings import (
     WITHIN,
@@ -29,6 +29,7 @@ from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 
 _MISSING = "-"
+_BOUND = "x lower\nbound"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"
 LEGEND = (
     "Tables of problems: best so far after so many samples, interquartile mean over seeds [95 % "
@@ -137,7 +138,7 @@ def _brief_sheet(study: Study, contest: Contest) -> Sheet:
     standing = standings(contest, at)
     scale, prefix = _scale(standing)
     optimum, seeds = contest.optimum, len(study.seeds)
-    limit = "x lower\nbound" if optimum is None else "above\noptimum"
+    limit = _BOUND if optimum is None else "above\noptimum"
     headers = (*_headers(at), limit, f"samples to\nwithin {WITHIN - 1:.0%}")
     rows = []
     for mapper, found in standing.items():
@@ -233,13 +234,16 @@ def _samples_to(samples_to: Floats, samples: int) -> str:
 
 def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Sheet:
     found = overall(contests, at)
-    headers = (*_headers(at), "P(improvement)")
+    bounded = all(each.optimum is None and each.goal.lower_bound for each in contests)
+    headers = (*_headers(at), *([_BOUND] if bounded else []), "P(improvement)")
     rows = []
     for mapper in study.mappers:
         row = [_MISSING] * len(headers)
         if mapper in found:
             ratio, improvement = found[mapper]
             row = [_figure(*each) for each in zip(*ratio, strict=True)]
+            if bounded:
+                row.append(significant(_times_bound(contests, mapper, at)))
             row.append(_chance(*map(float, improvement)))
         rows.append([mapper, *row])
     note = (
@@ -248,8 +252,16 @@ def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Shee
         "chance that a search ends better than one of another mapper, mean over problems and "
         "the other mappers. Of mappers that finished a search on every problem."
     )
+    if bounded:
+        note += " x lower bound: in multiples of what no mapping can beat, at the end."
     title = f"All {len(contests)} problems" if len(contests) > 1 else "Overall"
     return Sheet(title, ("mapper",), headers, rows, note)
+
+
+def _times_bound(contests: Sequence[Contest], mapper: str, at: Checkpoints) -> float:
+    """Return the geometric mean over problems of a mapper's last multiples of the lower bounds."""
+    ends = [standings(each, at[-1:])[mapper].times_bound[-1] for each in contests]
+    return float(log_mean(np.array(ends)))
 
 
 def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
