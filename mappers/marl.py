@@ -11,6 +11,7 @@ import numpy as np
 
 from clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.rewards import first_observation
 from maestro_env.mapspace.space import Points
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
@@ -108,7 +109,7 @@ class _MarlSearch:
         points, values = self.start
         actions = self.heads.actions(points)
         self.spent = len(points)
-        self._seen = self.evaluator.problem.first_observation[np.newaxis]
+        self._seen = first_observation(self.evaluator.problem.least)[np.newaxis]
         self._rewards = RelativeRewards(self.config.reward)
         self._champion = Elites(1, len(self.agents))
         self._champion.add(actions, values)

@@ -21,7 +21,7 @@ from maestro_env.evaluation.hierarchy_problem import make_problems
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import AnyProblem, Problem
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
@@ -65,7 +65,7 @@ class Task(Recomputed):
     @cached_property
     def first(self) -> Observations:
         """What is seen of the cost before any mapping, float32[4]: lower bounds."""
-        return self.problem.first_observation
+        return first_observation(self.problem.least)
 
     @cached_property
     def context(self) -> NDArray[np.float32]:

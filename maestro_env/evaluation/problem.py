@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Figures
@@ -24,7 +23,6 @@ from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.evaluation.optimisers import ObjectiveFunction
-from maestro_env.evaluation.rewards import Observations, observation
 from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status, violations
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, Space
@@ -169,16 +167,6 @@ class AnyProblem(Recomputed, ABC):
         values, status = self.score(points, objective)
         valid = values[status == OK]
         return float(np.median(valid)) if len(valid) else None
-
-    @cached_property
-    def first_observation(self) -> Observations:
-        """What is observed before the first step, float32[4]: the lower bound of each figure.
-
-        All zeros would leave a policy network with its biases alone.
-        """
-        row = np.array([[self.least.get(name, math.nan) for name in _native.METRICS]])
-        first: Observations = observation(row)[0]
-        return first
 
     @property
     @abstractmethod

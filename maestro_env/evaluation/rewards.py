@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
@@ -39,3 +40,16 @@ MOST_REWARDED = 1e30
 def observation(metrics: NDArray[np.float64]) -> Observations:
     """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
     return _native.observations(metrics)
+
+
+def first_observation(least: Mapping[str, float]) -> Observations:
+    """Return what is observed before the first step, float32[4]: the lower bound of each figure.
+
+    All zeros would leave a policy network with its biases alone.
+
+    Args:
+        least: the bounds by name, as problems have them.
+    """
+    row = np.array([[least.get(name, math.nan) for name in _native.METRICS]])
+    first: Observations = observation(row)[0]
+    return first
