@@ -28,10 +28,12 @@ from experiments.search.accelerators import (
 from experiments.search.goals import Goal, make_goal
 from experiments.search.named_mappers import find_mappers
 from experiments.shell.flags import to_flags
+from experiments.shown.tables import significant
 from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.silicon import has_energies, with_energies
 from maestro_env.accelerators.technologies import find_technology
+from maestro_env.base.real_units import RealFigures
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
@@ -85,8 +87,8 @@ def test_chips_get_energies_and_are_read_back(chip: str) -> None:
     assert found.name == f"{chip} with {technology.name} energies"
     record = json.loads(json.dumps(accelerator_record(found)))
     assert recorded_accelerator(record) == found
-    moved = dict.fromkeys(found.names, 1e9)
-    assert all(len(line) <= 80 for line in take(1e9, 1e9, 0.99, found, 10**9, moved))
+    real = RealFigures.of(1e9, 1e9, 10**9, found.clock_mhz, dict.fromkeys(found.names, 1e9))
+    assert all(len(line) <= 80 for line in take(1e9, 1e9, 0.99, found, real))
 
 
 def test_energies_of_a_file_stay(tmp_path: Path) -> None:
@@ -110,6 +112,13 @@ def test_the_best_mapping_has_the_value_that_was_found(finished: Path) -> None:
     assert cost is not None
     found = load(finished / "best_cost.json")
     assert cost.latency_cycles * cost.energy_nj == pytest.approx(found["objective"], rel=1e-12)
+    # The clock of Gemmini is not known.
+    watts = 2 * cost.macs / cost.energy_nj / 1000
+    assert found["real"] == {
+        **dict.fromkeys(("latency_ms", "inferences_per_second", "memory_gb_per_s")),
+        "energy_mj": pytest.approx(cost.energy_nj / 1e6),
+        "tops_per_watt": pytest.approx(watts),
+    }
     summary = load(finished / "summary.json")
     bound = lower_bound(find_layer(LAYER), hierarchy).edp_cycles_nj
     assert summary["lower_bound"] == pytest.approx(bound)
@@ -278,9 +287,20 @@ def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert choice["area_um2"] is None
     assert entry["bound"] <= choice["edp"]
     # 100 MHz.
-    assert f"{choice['latency_cycles'] / 1e5:,.4g} ms" in told
+    milliseconds = choice["latency_cycles"] / 1e5
+    assert choice["real"]["latency_ms"] == pytest.approx(milliseconds)
+    assert f"{milliseconds:,.4g} ms" in told
+    for memory, rate in choice["real"]["memory_gb_per_s"].items():
+        each = [layer["real"] for layer in layers]
+        moved = sum(real["memory_gb_per_s"][memory] * real["latency_ms"] for real in each)
+        assert rate == pytest.approx(moved / milliseconds)
     assert map_network([*flags, "--resume"]) == 0
     assert capsys.readouterr().out == told
     assert map_network([*flags, "--resume", "--library=cache"]) == 2
     assert "--library needs mappings of two levels" in capsys.readouterr().err
-    assert "own with cmos40 energies" in reported(out)
+    text = reported(out)
+    assert "own with cmos40 energies" in text
+    assert f"| best of the network | the network | {significant(milliseconds, 5)} |" in text
+    # Directories of before have none in their network.json.
+    edit(out / "network.json", lambda entry: entry["choices"].clear(), False)
+    assert reported(out) == text

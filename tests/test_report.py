@@ -35,7 +35,10 @@ from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
 ROOT = Path(__file__).parents[1]
-HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,offchip_cost_macs=200"
+HARDWARE = (
+    "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,offchip_cost_macs=200,"
+    "clock_mhz=250"
+)
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
 FLAGS = ("--samples=40", "--nodes=500", "--front=20", f"--hardware={HARDWARE}")
 ODD = "<script>window.broken = 1</script>|`&\"'"
@@ -110,6 +113,8 @@ def test_the_files_tell_what_was_mapped(network: str, tmp_path: Path) -> None:
     for name in ("latency_cycles", "energy_nj"):
         figure = sum(int(row["count"]) * float(row[name]) for row in told)
         assert figure == pytest.approx(total[name])
+    milliseconds = float(told[0]["latency_cycles"]) / 250_000
+    assert float(told[0]["latency_ms"]) == pytest.approx(milliseconds)
     nest = str(Mapping.from_json((out / "mappings" / f"{told[0]['layer']}.json").read_text()))
     command = f"maestro-env map {network} --samples=40"
     for name in ("report.html", "report.md"):
@@ -117,6 +122,7 @@ def test_the_files_tell_what_was_mapped(network: str, tmp_path: Path) -> None:
         text = Page(path).text if path.suffix == ".html" else path.read_text(encoding="utf-8")
         assert nest in text
         assert command in text
+        assert "Real units" in text
         assert all(row["layer"] in text for row in told)
 
 
@@ -155,8 +161,8 @@ def test_names_are_text_in_markdown(mapped: MappedNetwork, tmp_path: Path) -> No
     tables = [line for line in lines if line.startswith("|")]
     widths = {line.replace(r"\|", "").count("|") for line in tables}
     assert not [line for line in lines if line.startswith("#") and "<" in line]
-    # Totals, layers, and pairs of name and value.
-    assert widths == {11, 14, 3}
+    # Totals, layers, real units, and pairs of name and value.
+    assert widths == {11, 14, 8, 3}
 
 
 def test_the_parts_of_the_energy_add_up(section: Section) -> None:

@@ -21,6 +21,7 @@ from experiments.pages.headline import take
 from experiments.shown.statistics import iqm
 from maestro_env.accelerators.finding import find_hardware, known_hardware
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
@@ -314,8 +315,10 @@ def searches(out: Path) -> dict[tuple[str, str], tuple[str, ...]]:
 
 @pytest.mark.parametrize("hardware", known_hardware().values(), ids=lambda each: each.name)
 def test_what_a_mapping_takes_fits_80_columns(hardware: Hardware) -> None:
+    taken = (123_456_789.0, 123_456_789.0)
     moved = {"main memory": 123_456_789.0}
-    lines = list(take(123_456_789.0, 123_456_789.0, 0.999, hardware, 123_456_789, moved))
+    real = RealFigures.of(*taken, 123_456_789, hardware.clock_mhz, moved)
+    lines = list(take(*taken, 0.999, hardware, real))
     assert max(map(len, lines)) <= 80
     assert any("inferences/s" in line for line in lines) == (hardware.clock_mhz is not None)
     (limits,) = (line for line in lines if line.startswith(f"{hardware.num_pes:,} PEs"))

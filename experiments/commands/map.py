@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import MISSING, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from experiments.network.mapped_network import MappedNetwork, left_out_lines, se
 from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import found_line, take
-from experiments.pages.real import moved_bits
 from experiments.pages.sections import Choice
 from experiments.pages.writer import write_report
 from experiments.search.goals import (
@@ -29,6 +28,7 @@ from experiments.search.goals import (
 )
 from experiments.search.library import add_to_library, find_library
 from experiments.search.named_mappers import require_fit
+from experiments.search.real import real_figures
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     distinct_name,
@@ -234,8 +234,7 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.peak_macs_per_cycle
     utilization = macs / peak if math.isfinite(peak) else None
-    taken = (choice.latency_cycles, choice.energy_nj, utilization)
-    yield from take(*taken, hardware, macs, _moved(mapped, choice))
+    yield from take(choice.latency_cycles, choice.energy_nj, utilization, hardware, choice.real)
     if mapped.unmapped:
         yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
     if choice.area_um2 is not None:
@@ -249,21 +248,8 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     layer, found = mapped.mapped[slowest]
     yield ""
     yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
-    yield mapping_text(found.goal.problem, _mapping(found, choice.vectors[slowest]))
-
-
-def _mapping(found: SearchedLayer, vector: Sequence[int]) -> Any:
-    return found.goal.problem.space.decode(np.array(vector, dtype=np.int32))
-
-
-def _moved(mapped: MappedNetwork, choice: Choice) -> dict[str, float]:
-    """Return the bits that each memory sends and takes for all executions of all layers."""
-    moved: dict[str, float] = {}
-    for (layer, found), vector in zip(mapped.mapped, choice.vectors, strict=True):
-        parts = moved_bits(found.goal.problem, _mapping(found, vector))
-        for memory, bits in parts.items():
-            moved[memory] = moved.get(memory, 0.0) + layer.count * bits
-    return moved
+    problem = found.goal.problem
+    yield mapping_text(problem, problem.space.decode(choice.vectors[slowest]))
 
 
 def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
@@ -317,9 +303,11 @@ def _write(
     folder = directory / "mappings"
     ensure_directory(folder)
     for (_, found), row in zip(mapped.mapped, rows, strict=True):
-        mapping = found.goal.problem.space.decode(row["vector"])
+        problem = found.goal.problem
+        mapping = problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
         write_mapping(path, found.goal, mapping)
+        row["real"] = asdict(real_figures(problem, mapping))
     network = mapped.network
     entry = {
         "schema": "maestro-env/network/1",
@@ -349,5 +337,5 @@ def _cell(value: Any) -> Any:
 
 
 def _described(choice: Choice) -> dict[str, Any]:
-    names = ("latency_cycles", "energy_nj", "edp", "l1_bytes", "l2_bytes", "area_um2")
-    return {"name": choice.name, **{name: getattr(choice, name) for name in names}}
+    names = ("name", "latency_cycles", "energy_nj", "edp", "l1_bytes", "l2_bytes", "area_um2")
+    return {name: getattr(choice, name) for name in names} | {"real": asdict(choice.real)}

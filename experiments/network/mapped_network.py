@@ -17,10 +17,13 @@ from experiments.pages.sections import Choice, Section, distinct
 from experiments.pages.writer import write_report
 from experiments.search.accelerators import Accelerator
 from experiments.search.goals import Goal
+from experiments.search.real import moved_bits
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost, buffer_bytes
 from maestro_env.evaluation.fronts import Powers, least_product
+from maestro_env.mapspace.space import Points
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 
@@ -119,6 +122,8 @@ class MappedNetwork:
         costs = [_cost(each.goal, point) for each, point in zip(layers, points, strict=True)]
         counts = [layer.count for layer, _ in self.mapped]
         executed = list(zip(counts, costs, strict=True))
+        latency_cycles = math.fsum(count * cost.latency_cycles for count, cost in executed)
+        energy_nj = math.fsum(count * cost.energy_nj for count, cost in executed)
         buffers: tuple[float | None, ...] = (None, None, None)
         if isinstance(self.hardware, Hardware):
             l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
@@ -127,10 +132,24 @@ class MappedNetwork:
             name,
             tuple(costs),
             tuple(tuple(each.tolist()) for each in points),
-            math.fsum(count * cost.latency_cycles for count, cost in executed),
-            math.fsum(count * cost.energy_nj for count, cost in executed),
+            *(latency_cycles, energy_nj),
+            RealFigures.of(
+                *(latency_cycles, energy_nj),
+                sum(layer.count * layer.macs for layer, _ in self.mapped),
+                self.hardware.clock_mhz,
+                self._moved_bits(points),
+            ),
             *buffers,
         )
+
+    def _moved_bits(self, points: Sequence[Points]) -> dict[str, float]:
+        """Return the bits that each memory sends and takes for all executions of all layers."""
+        moved: dict[str, float] = {}
+        for (layer, found), point in zip(self.mapped, points, strict=True):
+            problem = found.goal.problem
+            for memory, bits in moved_bits(problem, problem.space.decode(point)).items():
+                moved[memory] = moved.get(memory, 0.0) + layer.count * bits
+        return moved
 
 
 def _cost(goal: Goal, point: np.ndarray) -> Cost:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from experiments.search.goals import Goal, mapping_text
+from experiments.search.real import real_figures
 from maestro_env.base.errors import ModelError
+from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL
@@ -79,6 +81,11 @@ class Found:
         cost, _ = self.goal.problem.evaluate_mapping(self.mapping)
         assert cost is not None
         return cost
+
+    @cached_property
+    def real(self) -> RealFigures:
+        """The same in real units."""
+        return real_figures(self.goal.problem, self.mapping)
 
     @property
     def value(self) -> float:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from experiments.pages.real import moved_bits
 from experiments.search.accelerators import Accelerator
 from experiments.search.goals import Goal, mapping_text
+from experiments.search.real import real_figures
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
@@ -54,8 +55,7 @@ def take(
     energy_nj: float | None,
     utilization: float | None,
     accelerator: Accelerator,
-    macs: float,
-    moved: Mapping[str, float],
+    real: RealFigures,
 ) -> Iterator[str]:
     """Yield what a mapping or a network takes, and what computes it.
 
@@ -63,9 +63,8 @@ def take(
         latency_cycles: of it.
         energy_nj: of it; None where it is not known.
         utilization: its MACs a cycle as a share of the peak; None where the model has none.
-        accelerator: that computes it; with a clock, there are real units too.
-        macs: of it.
-        moved: bits that each memory sends and takes, by name.
+        accelerator: that computes it; with a clock, or all memories, there are real units too.
+        real: the same in these.
     """
     energy = "energy unknown" if energy_nj is None else f"{energy_nj:,.0f} nJ"
     parts = [f"{latency_cycles:,.0f} cycles, {energy}"]
@@ -74,25 +73,18 @@ def take(
     yield "; ".join(parts)
     clock = accelerator.clock_mhz
     if clock is not None or isinstance(accelerator, Hierarchy):
-        yield from _real_lines(latency_cycles, energy_nj, macs, clock, moved)
+        yield from _real_lines(real, clock)
     if isinstance(accelerator, Hierarchy):
         yield from memories(accelerator)
     else:
         yield from _buffers(accelerator)
 
 
-def _real_lines(
-    latency_cycles: float,
-    energy_nj: float | None,
-    macs: float,
-    clock_mhz: float | None,
-    moved: Mapping[str, float],
-) -> Iterator[str]:
+def _real_lines(real: RealFigures, clock_mhz: float | None) -> Iterator[str]:
     """Yield real units, and the bandwidths of the memories."""
-    taken = RealFigures.of(latency_cycles, energy_nj, macs, clock_mhz, {})
-    yield f"{taken}; {'clock unknown' if clock_mhz is None else f'at {clock_mhz:g} MHz'}"
-    rates = RealFigures.of(latency_cycles, None, None, clock_mhz, moved).memory_gb_per_s
-    if rates:
+    without = replace(real, memory_gb_per_s=None)
+    yield f"{without}; {'clock unknown' if clock_mhz is None else f'at {clock_mhz:g} MHz'}"
+    if rates := real.memory_gb_per_s:
         each = ", ".join(f"{name} {significant(rate, 3)}" for name, rate in rates.items())
         yield from wrap(printable(f"GB/s on average: {each}"), _WIDTH)
 
@@ -148,7 +140,7 @@ def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
     assert cost is not None
     yield from take(
         *(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware),
-        *(problem.layer.macs, moved_bits(problem, mapping)),
+        real_figures(problem, mapping),
     )
 
 

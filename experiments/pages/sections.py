@@ -10,6 +10,7 @@ from experiments.pages.found import Found
 from experiments.search.accelerators import Accelerator
 from experiments.shown.tables import Sheet
 from experiments.store.versions import Versions
+from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 
@@ -27,6 +28,7 @@ class Choice:
         vectors: of every layer, int32[D].
         latency_cycles: of all executions, one after the other.
         energy_nj: of all executions.
+        real: both in real units, and the bandwidths of the memories.
         l1_bytes: the most a layer needs of a PE's L1; None where there are other memories.
         l2_bytes: the most a layer needs of L2; likewise.
         area_um2: of one accelerator with such buffers; likewise.
@@ -37,6 +39,7 @@ class Choice:
     vectors: tuple[tuple[int, ...], ...]
     latency_cycles: float
     energy_nj: float
+    real: RealFigures
     l1_bytes: float | None
     l2_bytes: float | None
     area_um2: float | None

@@ -9,7 +9,8 @@ import numpy as np
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.shown.statistics import iqm
-from experiments.shown.tables import Keyed, Sheet, shown, shown_gap, significant
+from experiments.shown.tables import Keyed, Sheet, figure, shown, shown_gap, significant
+from maestro_env.base.real_units import RealFigures
 
 
 def totals_table(sections: Iterable[Section]) -> Sheet:
@@ -69,6 +70,36 @@ def layers_table(section: Section) -> Sheet | None:
     if total is not None:
         note += f" Shares are of all executions, with the mappings called '{total.name}'."
     return Sheet("Best mappings" if searched else "Layers", left, right, rows, note)
+
+
+def real_table(section: Section) -> Sheet | None:
+    """Return a section in real units, as far as they are known: a row each; None without any."""
+    rows = [(_text(each.name), _text("the network"), each.real) for each in section.choices]
+    for found in section.found:
+        problem, objective = found.goal.problem, found.goal.objective.name
+        what = [] if section.hardware is not None else [problem.hardware.name]
+        what += [objective] if section.total is None else ["one execution"]
+        rows.append((_text(found.name), _text(", ".join(what)), found.real))
+    figures = [_real(real) for _, _, real in rows]
+    headers = dict.fromkeys(header for each in figures for header in each)
+    cells = [
+        (name, what, *(figure(each.get(header)) for header in headers))
+        for (name, what, _), each in zip(rows, figures, strict=True)
+    ]
+    note = "GB/s are those that a memory sends and takes on average, all of its instances together."
+    return Sheet("Real units", ("mapping", "of"), tuple(headers), cells, note) if headers else None
+
+
+def _real(real: RealFigures) -> dict[str, float]:
+    """Return what is known of real units, by header."""
+    figures = {
+        "latency\nms": real.latency_ms,
+        "inferences\nper s": real.inferences_per_second,
+        "energy\nmJ": real.energy_mj,
+        "TOPS/W": real.tops_per_watt,
+        **{f"{name}\nGB/s": rate for name, rate in (real.memory_gb_per_s or {}).items()},
+    }
+    return {header: value for header, value in figures.items() if value is not None}
 
 
 def mappers_table(section: Section) -> Sheet | None:

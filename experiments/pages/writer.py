@@ -12,7 +12,7 @@ from typing import Any
 from experiments.pages.charts import charts_of
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
-from experiments.pages.tables import layers_table, mappers_table, totals_table
+from experiments.pages.tables import layers_table, mappers_table, real_table, totals_table
 from experiments.search.accelerators import Accelerator
 from experiments.shell.files import RecordError, ensure_directory, write_text
 from experiments.shown.tables import in_markdown, shown
@@ -23,11 +23,13 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
 
 _FOLDER = Path(__file__).parent
+_REAL = ("latency_ms", "inferences_per_second", "energy_mj", "tops_per_watt")
 _HEADER = (
     *("section", "hardware", "layer", "operator", "dimensions", "count", "macs", "objective"),
     *("value", "bound", "gap", "found_by", "samples", "latency_cycles", "energy_nj"),
     *("utilization", "bottleneck", "macs_per_offchip_word"),
     *(f"{memory.lower().replace('-', '')}_energy_nj" for memory in ("MACs", *PLACES)),
+    *_REAL,
     "vector",
 )
 
@@ -82,6 +84,7 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "sections": sections,
         "totals": totals_table(networks) if networks else None,
         "layers": [layers_table(each) for each in sections],
+        "real": [real_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
         "hardware": [each.hardware and _stated(each.hardware) for each in sections],
         "shown": shown,
@@ -122,7 +125,9 @@ def _row(section: Section, found: Found) -> dict[str, Any]:
         *(section.title, hardware.name, found.name, layer.operator, layer.dimensions),
         *(found.count, layer.macs, found.goal.objective.name, found.value, found.bound, found.gap),
         *(found.by, found.samples, cost.latency_cycles, cost.energy_nj, cost.utilization),
-        *(found.bottleneck, found.intensity, *energies, " ".join(map(str, found.vector))),
+        *(found.bottleneck, found.intensity, *energies),
+        *(getattr(found.real, name) for name in _REAL),
+        " ".join(map(str, found.vector)),
     )
     return dict(zip(_HEADER, values, strict=True))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from experiments.search.accelerators import (
     model_of,
     recorded_accelerator,
 )
+from experiments.search.real import real_figures
 from experiments.shell.files import (
     check_same,
     distinct_name,
@@ -297,7 +298,7 @@ def write_goals(goals: Mapping[Path, Goal]) -> None:
 
 
 def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) -> None:
-    """Write a valid mapping, as JSON, MAESTRO file and loop nest, and its cost.
+    """Write a valid mapping, as JSON, MAESTRO file and loop nest, its cost and its real units.
 
     ``found`` says by what it was found, beside the cost.
     """
@@ -306,7 +307,8 @@ def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) 
     assert cost is not None
     write_mapping(directory / "best_mapping", goal, mapping)
     write_text(directory / "best_mapping.txt", f"{mapping_text(goal.problem, mapping)}\n")
-    entry = {**found, "best_point": point, "cost": cost.as_dict()}
+    real = asdict(real_figures(goal.problem, mapping))
+    entry = {**found, "best_point": point, "cost": cost.as_dict(), "real": real}
     write_json(directory / "best_cost.json", entry)
 
 
