@@ -67,7 +67,7 @@ class Library:
         entries = list(entries)
         self._mapped = [mapped for mapped, _ in entries]
         self._factors = np.array([_key(factors) for _, factors in entries], dtype=object)
-        problems = [mapped.problem for mapped in self._mapped]
+        problems = [require_two_levels(each.problem, "a library") for each in self._mapped]
         self._operators = np.array([each.layer.operator for each in problems], dtype=object)
         self._layers = np.array([layer_octaves(each.layer) for each in problems])
         self._machines = np.array([hardware_octaves(each.hardware) for each in problems])

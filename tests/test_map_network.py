@@ -12,7 +12,8 @@ from commands import map_network as command
 from experiments.network.layer_search import SearchSettings
 from experiments.network.networks import map_network
 from experiments.shell.flags import UsageError
-from maestro_env.base.errors import NetworkError
+from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.base.errors import ArgumentTypeError, ModelError, NetworkError
 from maestro_env.workloads.finding import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
@@ -49,6 +50,23 @@ def test_it_finds_what_the_command_finds(network: str, tmp_path: Path) -> None:
     told = json.loads((out / "network.json").read_text())["choices"]
     result = map_network(find_network(network), hardware=HARDWARE, settings=QUICK)
     assert [choice.edp for choice in result.choices()] == [each["edp"] for each in told]
+
+
+def test_it_maps_to_any_memories_as_the_command_does(network: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    flags = ("--samples=20", "--front=5", "--hardware=gemmini", f"--out={out}")
+    assert command([network, *flags]) == 0
+    told = json.loads((out / "network.json").read_text())
+    quick = SearchSettings.of("hierarchy", samples=20, front=5)
+    for hardware in ("gemmini", find_hierarchy("gemmini")):
+        result = map_network(network, hardware=hardware, settings=quick)
+        assert [each.edp for each in result.choices()] == [each["edp"] for each in told["choices"]]
+        assert result.hardware.name == "gemmini with cmos40 energies"
+        assert {each.found_by for each in result.layers} == {"marl"}
+    with pytest.raises(ModelError, match="a mapper such as marl needs mappings of two levels"):
+        map_network(network, hardware="gemmini", settings=QUICK)
+    with pytest.raises(ArgumentTypeError, match=r"allowed: a str, .* or a Hardware"):
+        map_network(network, hardware=find_hierarchy("gemmini"), model="exact")
 
 
 def test_a_directory_keeps_the_records(network: str, tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
+from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, UnknownNameError
+from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, ModelError, UnknownNameError
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.transfer import (
     KEEPS,
@@ -23,6 +25,7 @@ from maestro_env.evaluation.transfer import (
     start_from,
     transfer,
 )
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
@@ -199,3 +202,49 @@ def test_what_is_no_mapping_of_the_source_is_refused() -> None:
         transfer(drawn(problem, 0), problem.space, problem)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="unknown keep 'all'"):
         transfer(drawn(problem, 0), problem, problem, "all")
+
+
+NEST_LAYERS = [
+    Layer("CONV", {"K": k, "C": c, "Y": y, "X": 9, "R": r, "S": r}, (stride, stride))
+    for k, c, y, r, stride in ((8, 8, 9, 3, 1), (6, 20, 12, 1, 1), (32, 3, 9, 5, 2))
+]
+NESTS = [
+    HierarchyProblem(HierarchySpace(layer, find_hierarchy(chip)))
+    for chip in ("gemmini", "eyeriss")
+    for layer in NEST_LAYERS
+]
+
+
+@given(
+    st.sampled_from(NESTS), st.sampled_from(NESTS), st.integers(0, 99), st.sampled_from([*KEEPS])
+)
+def test_vectors_of_any_memories_are_transferred_to_vectors(
+    source: HierarchyProblem, target: HierarchyProblem, seed: int, keep: str
+) -> None:
+    vector = source.space.sample(1, np.random.default_rng(seed))[0]
+    if source.hardware != target.hardware:
+        with pytest.raises(ModelError, match="on the same accelerator"):
+            transfer(vector, source, target, keep)
+        assert len(start_from(target, [Mapped(source, vector)])) == 0
+        return
+    found = transfer(vector, source, target, keep)
+    assert ((found >= 0) & (found < target.space.sizes)).all()
+    if source is target and keep == "sizes":
+        assert source.space.decode(found) == source.space.decode(vector)
+    orders = [each.kind == "order" for each in source.space.parameters]
+    clipped = source.space.clipped(vector[np.newaxis])[0]
+    assert (found[orders] == clipped[orders]).all()
+
+
+def test_tiles_of_any_memories_keep_their_size_or_number() -> None:
+    # By hand: 60 in tiles of 20 are 3 tiles, of 100 in 34.
+    source, target = (
+        HierarchyProblem(HierarchySpace(find_layer(f"gemm:M={m},N=8,K=8"), find_hierarchy("simba")))
+        for m in (60, 100)
+    )
+    column = source.space.columns["DRAM_tile_M"]
+    vector = (source.space.sizes - 1).astype(np.int32)
+    vector[column] = source.space.parameters[column].choice(20)
+    for keep, tile in (("sizes", 20), ("tiles", 34)):
+        found = transfer(vector, source, target, keep)
+        assert target.space.parameters[column].values[found[column]] == tile

@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import SearchedLayer, SearchSettings, require_of_network
+from experiments.network.layer_search import (
+    OF_ANY_MEMORIES,
+    SearchedLayer,
+    SearchSettings,
+    require_of_network,
+)
 from experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
@@ -21,13 +26,13 @@ from experiments.pages.sections import Choice
 from experiments.pages.writer import write_report
 from experiments.search.goals import (
     AnyProblemConfig,
+    Goal,
     make_goal,
     mapping_text,
     schema_note,
     write_mapping,
 )
 from experiments.search.library import add_to_library, find_library
-from experiments.search.named_mappers import require_fit
 from experiments.search.real import real_figures
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -59,10 +64,6 @@ from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
 
-# Prior and proof need mappings of two levels. A mapper takes more samples than they do.
-_OF_ANY_MEMORIES = "marl"
-_SAMPLES_OF_IT = 2_000
-
 
 @dataclass(frozen=True)
 class _NetworkFlags:
@@ -80,12 +81,12 @@ class _NetworkFlags:
     mapper: str | None = option(
         None,
         "mapper of every layer (default: prior, then the proof of the optimum within --nodes; "
-        f"{_OF_ANY_MEMORIES} under model {MODEL})",
+        f"{OF_ANY_MEMORIES['mapper']} under model {MODEL})",
     )
     samples: int | None = option(
         None,
-        f"samples of a layer's mapper (default: {PROPOSALS}; {_SAMPLES_OF_IT:,} under model "
-        f"{MODEL})",
+        f"samples of a layer's mapper (default: {PROPOSALS}; {OF_ANY_MEMORIES['samples']:,} under "
+        f"model {MODEL})",
         least=1,
         kind=int,
     )
@@ -130,24 +131,27 @@ _ROUNDING = 1e-12
 
 def execute(config: Config) -> int:
     """Map, write, print, and return the exit status."""
-    network, library = _resolve(config)
+    settings = SearchSettings.of(
+        config.model,
+        mapper=config.mapper,
+        samples=config.samples,
+        nodes=config.nodes,
+        front=config.front,
+        seed=config.seed,
+    )
+    network, goals, library = _resolve(config, settings)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     if config.ray is not None:
         connect(config.ray)
     stem = f"{safe_name(network.name)}-{safe_name(config.objective)}"
     directory = run_directory(config.out, stem, config.resume)
-    standard = _SAMPLES_OF_IT if config.model == MODEL else PROPOSALS
-    samples, front = (
-        standard if given is None else given for given in (config.samples, config.front)
-    )
-    settings = SearchSettings(_mapper(config), samples, config.nodes, front, config.seed)
     try:
         mapped, status = map_layers(
             network,
+            goals,
             directory,
             config,
-            config.objective,
             settings,
             config.transfer,
             library,
@@ -166,12 +170,7 @@ def execute(config: Config) -> int:
     return _report(mapped, config, directory)
 
 
-def _mapper(config: Config) -> str | None:
-    """Return the mapper of every layer; None for the prior and the proof."""
-    return config.mapper or (_OF_ANY_MEMORIES if config.model == MODEL else None)
-
-
-def _resolve(config: Config) -> tuple[Network, Path | None]:
+def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Goal], Path | None]:
     """Look up and check everything that can be before a sample is spent."""
     network = find_network(config.network, parse_dims(config.dim or ""))
     accelerator = config.accelerator()
@@ -180,23 +179,21 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, accelerator, config.objective) for layer in network.layers]
     warnings = [goal.problem.stride_warning() for goal in goals]
-    mapper = _mapper(config)
-    if mapper is None:
+    if settings.mapper is None:
         given = [(goal.two_levels, goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
+    elif settings.mapper == "all" or "," in settings.mapper:
+        raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
     for warning in dict.fromkeys(warnings):
         if warning:
             print(printable(f"warning: {warning}"), file=sys.stderr)
-    if mapper is not None:
-        if mapper == "all" or "," in mapper:
-            raise UsageError(f"--mapper {mapper}: allowed: one mapper")
-        require_fit([mapper], goals)
+    settings.require_fit(goals)
     if config.library is None:
-        return network, None
+        return network, goals, None
     require_two_levels(goals[0].problem, "--library")
     library = find_library(config.library)
     add_to_library(library, [])
-    return network, library
+    return network, goals, library
 
 
 def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:

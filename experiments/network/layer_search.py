@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from experiments.search.cells import improvements
 from experiments.search.goals import Goal
 from experiments.search.library import Start
+from experiments.search.named_mappers import require_fit
 from experiments.search.searches import run_search
 from experiments.shell.files import distinct_name
 from experiments.shell.flags import UsageError
@@ -22,7 +24,9 @@ from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
+from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
@@ -30,6 +34,11 @@ from maestro_env.optimum.solving import Limits, opening, solving
 from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
+OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000, "front": 2_000}
+"""Settings under the model ``hierarchy``: prior and proof need mappings of two levels.
+
+A mapper takes more samples than they do.
+"""
 
 
 def powers_of(objective: Objective) -> Powers:
@@ -70,6 +79,24 @@ class SearchSettings:
     nodes: int = 1_000_000
     front: int = PROPOSALS
     seed: int = 0
+
+    @classmethod
+    def of(cls, model: str, **given: Any) -> SearchSettings:
+        """Return settings, where nothing or None is given the defaults under a cost model."""
+        defaults = OF_ANY_MEMORIES if model == MODEL else {}
+        named = {name: value for name, value in given.items() if value is not None}
+        return cls(**{**defaults, **named})
+
+    def require_fit(self, goals: Sequence[Goal]) -> None:
+        """Refuse layers that cannot be mapped so.
+
+        Raises:
+            ModelError: the mapper, or prior and proof, need mappings of two levels.
+        """
+        if self.mapper is not None:
+            require_fit([self.mapper], goals)
+        else:
+            require_two_levels(goals[0].problem, "mapping without a mapper such as marl")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,12 @@ from experiments.network.layer_search import (
     require_of_network,
 )
 from experiments.network.mapped_network import MappedNetwork
-from experiments.search.accelerators import accelerator_record, find_accelerator
+from experiments.search.accelerators import (
+    Accelerator,
+    accelerator_record,
+    find_accelerator,
+    model_of,
+)
 from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
@@ -32,7 +37,7 @@ from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.transfer import spread
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
@@ -46,59 +51,68 @@ _LIBRARY = "library.json"
 
 
 def map_network(
-    model: Network | str | nn.Module,
+    network: Network | str | nn.Module,
     example_inputs: object = None,
-    hardware: str = "edge",
+    hardware: str | Accelerator = "edge",
     objective: str = "edp",
     settings: SearchSettings | None = None,
     directory: Path | str | None = None,
     jobs: int = 1,
+    model: str = AUTO,
 ) -> MappedNetwork:
     """Map every distinct layer of a network, as ``maestro-env map`` does.
 
     Args:
-        model: a ``torch.nn.Module``, a ``Network``, or a text for ``find_network``: a network of
+        network: a ``torch.nn.Module``, a ``Network``, or a text for ``find_network``: a network of
             the zoo or a file.
         example_inputs: of a module, for the shapes: a tensor, a tuple of the arguments of
             ``forward``, or a dict of them by name.
-        hardware: a preset such as edge, a file, or numbers such as num_pes=256,l2_bytes=65536.
+        hardware: a preset such as edge, a chip, a file, or numbers such as
+            num_pes=256,l2_bytes=65536; or the accelerator itself.
         objective: what is minimised for every layer: latency, energy, or a product such as edp.
-        settings: of the searches; None for the defaults.
+        settings: of the searches; None for the defaults under the cost model.
         directory: keeps the records; the same call continues what is there. None for nothing kept.
         jobs: layers at a time, one process each; with more than one, call it below
             ``if __name__ == "__main__":``.
+        model: the cost model; auto: ``hierarchy`` for an accelerator that is described with all its
+            memories, else ``exact``.
 
     Raises:
         MaestroEnvError: something that does not exist or cannot be mapped.
         RecordError: the search of a layer failed, as stderr says, or a file cannot be written.
     """
-    if isinstance(model, str | Network):
-        network = find_network(model)
+    if isinstance(network, str | Network):
+        found = find_network(network)
     else:
         from maestro_env.workloads.files.torch_module import from_torch
 
-        network = from_torch(model, example_inputs)
+        found = from_torch(network, example_inputs)
     require_of_network(objective)
+    chosen = model_of(hardware) if model == AUTO else model
+    accelerator = find_accelerator(hardware, chosen)
+    problem = ProblemConfig(hardware if isinstance(hardware, str) else hardware.name, chosen)
+    goals = [make_goal(problem, layer, accelerator, objective) for layer in found.layers]
+    settings = settings or SearchSettings.of(chosen)
+    settings.require_fit(goals)
     with TemporaryDirectory() if directory is None else nullcontext(directory) as place:
         ensure_directory(Path(place))
-        problem = ProblemConfig(hardware)
         made_by = {**versions(), "processor": processor()}
         mapped, status = map_layers(
-            network, Path(place), problem, objective, settings, jobs=jobs, made_by=made_by
+            found, goals, Path(place), problem, settings, jobs=jobs, made_by=made_by
         )
     if status == cli.INTERRUPTED:
         raise KeyboardInterrupt
     if mapped is None:
-        raise RecordError(f"{network.name}: the search of a layer failed; see stderr")
+        raise RecordError(f"{found.name}: the search of a layer failed; see stderr")
     return mapped
 
 
 def map_layers(
     network: Network,
+    goals: Sequence[Goal],
     directory: Path,
     problem: ProblemConfig,
-    objective: str = "edp",
-    settings: SearchSettings | None = None,
+    settings: SearchSettings,
     transfer: bool = True,
     library: Path | None = None,
     threads: int = 1,
@@ -112,12 +126,11 @@ def map_layers(
 
     Args:
         network: whose layers are mapped.
+        goals: of its layers, all on one accelerator.
         directory: that keeps the records; it exists.
-        problem: hardware, cost model and map space.
-        objective: what is minimised for every layer: latency, energy, or a product such as edp.
-        settings: of the searches; None for the defaults.
-        transfer: whether searches start from the mappings of similar layers; without effect where
-            mappings do not have two levels.
+        problem: what the goals are made of.
+        settings: of the searches.
+        transfer: whether searches start from the mappings of similar layers.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
         jobs: layers at a time, one process each.
@@ -127,11 +140,6 @@ def map_layers(
     Returns:
         The mapped network, None unless all layers are, and an exit status.
     """
-    settings = settings or SearchSettings()
-    accelerator = find_accelerator(problem.hardware, problem.model)
-    goals = [make_goal(problem, layer, accelerator, objective) for layer in network.layers]
-    # Mappings of other layers are proposals only where all have two levels.
-    transfer = transfer and all(isinstance(goal.problem, Problem) for goal in goals)
     digest = load_prior().file.digest if settings.mapper is None else None
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
@@ -162,7 +170,7 @@ def map_layers(
     layers = tuple(found[index] for index in range(len(goals)))
     if library is not None:
         add_to_library(library, [entry for each in layers if (entry := _entry(each))])
-    return MappedNetwork(network, accelerator, layers, facts["config"]), 0
+    return MappedNetwork(network, goals[0].problem.hardware, layers, facts["config"]), 0
 
 
 def _check_records(

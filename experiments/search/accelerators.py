@@ -24,13 +24,14 @@ _TECHNOLOGIES = {8: "cmos40", 16: "cmos40-16bit"}
 _KEY = "hierarchy"
 
 
-def model_of(hardware: str) -> str:
-    """Return the cost model that knows all that a text says of an accelerator."""
-    return MODEL if has_memories(hardware) else DEFAULT_MODEL
+def model_of(hardware: str | Accelerator) -> str:
+    """Return the cost model that knows all that an accelerator, or a text of one, says."""
+    named = isinstance(hardware, str) and has_memories(hardware)
+    return MODEL if named or isinstance(hardware, Hierarchy) else DEFAULT_MODEL
 
 
-def find_accelerator(hardware: str, model: str) -> Accelerator:
-    """Return the accelerator that a flag names, of the kind that a cost model knows.
+def find_accelerator(hardware: str | Accelerator, model: str) -> Accelerator:
+    """Return the accelerator that a flag names, or that is given, of the kind that a model knows.
 
     One with all its memories but without energies gets those of a technology, which its name then
     says, if one is of its words and knows its memories.
@@ -40,8 +41,9 @@ def find_accelerator(hardware: str, model: str) -> Accelerator:
     """
     if model != MODEL:
         look_up("model", model, {**MODELS, MODEL: None})
-        return find_hardware(hardware)
-    found = find_hierarchy(hardware)
+        # They refuse the other kind.
+        return find_hardware(hardware)  # type: ignore[arg-type]
+    found = find_hierarchy(hardware)  # type: ignore[arg-type]
     technology = TECHNOLOGIES.get(_TECHNOLOGIES.get(found.word_bits, ""))
     if has_energies(found) or technology is None:
         return found

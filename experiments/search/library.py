@@ -21,7 +21,7 @@ from experiments.shell.files import (
 from experiments.store.claims import claimed
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
 from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
@@ -51,10 +51,10 @@ class BestKnown:
     def of(cls, goal: Goal, point: Sequence[int], value: float) -> BestKnown:
         """Make the entry of what was found for a goal."""
         vector = np.array(point, dtype=np.int32)
-        return cls(Mapped(goal.two_levels, vector), goal.objective.factors, value)
+        return cls(Mapped(goal.problem, vector), goal.objective.factors, value)
 
     def to_json(self) -> dict[str, Any]:
-        problem = self.mapped.problem
+        problem = require_two_levels(self.mapped.problem, "a library")
         layer, space = problem.layer, problem.space
         return {
             "layer": [layer.operator, dict(layer.extents), list(layer.stride)],
@@ -124,17 +124,16 @@ def start_of(goal: Goal, entries: Iterable[BestKnown]) -> Start:
     """Return vectors to start the search for a goal with, from a library's entries.
 
     Those of another model or objective are left out.
-
-    Raises:
-        ModelError: a goal with other mappings than those of two levels.
     """
-    problem = require_two_levels(goal.problem, "a start from other layers' mappings")
-    factors = sorted(goal.objective.factors)
-    model = (problem.model, problem.guard)
+    factors, rules = sorted(goal.objective.factors), _rules(goal.problem)
     fitting = [
         each.mapped
         for each in entries
-        if sorted(each.objective) == factors
-        and (each.mapped.problem.model, each.mapped.problem.guard) == model
+        if sorted(each.objective) == factors and _rules(each.mapped.problem) == rules
     ]
-    return tuple(map(tuple, start_from(problem, fitting).tolist()))
+    return tuple(map(tuple, start_from(goal.problem, fitting).tolist()))
+
+
+def _rules(problem: AnyProblem) -> tuple[str, bool]:
+    """Return the model of a problem, and whether it is guarded."""
+    return problem.model, isinstance(problem, Problem) and problem.guard

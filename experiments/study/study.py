@@ -43,6 +43,7 @@ from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
@@ -169,6 +170,8 @@ def make_study(
     require_fit(names, goals.values())
     if config.library is None:
         return Study(config, goals, names, single, note)
+    for goal in goals.values():
+        require_two_levels(goal.problem, "--library")
     path = find_library(config.library)
     digest = file_digest(path)  # It refuses what is not there.
     entries = read_library(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
+from maestro_env.base.errors import ModelError
 from maestro_env.base.registry import look_up
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name
@@ -34,7 +36,10 @@ OTHER_OPERATOR = 2.0
 # What decides no cost, or only through the energies.
 _NO_FIGURES = ("name", "clock_mhz", "technology", "offchip_cost_macs")
 
-KEEPS: Mapping[str, Callable[[int, int, int], int]] = {
+Resize = Callable[[int, int, int], int]
+"""Returns the size of a tile in an extent, given its size and the whole that it is a tile of."""
+
+KEEPS: Mapping[str, Resize] = {
     "sizes": lambda size, whole, extent: min(size, extent),
     "tiles": lambda size, whole, extent: -(-extent // min(extent, -(-whole // size))),
 }
@@ -50,7 +55,7 @@ class Mapped:
         vector: int32[D].
     """
 
-    problem: Problem
+    problem: AnyProblem
     vector: Points
 
 
@@ -77,15 +82,28 @@ def hardware_octaves(hardware: Hardware) -> list[float]:
     return [math.log2(1 + figure) for figure in figures]
 
 
-def distance(one: Problem, other: Problem) -> float:
-    """Return how far two problems are apart: their layers and their accelerators, in octaves."""
-    hardware = hardware_distance(one.hardware, other.hardware)
+def distance(one: AnyProblem, other: AnyProblem) -> float:
+    """Return how far two problems are apart: their layers and their accelerators, in octaves.
+
+    It is infinite if nothing can be transferred, as between accelerators of other memories.
+    """
+    if isinstance(one, Problem) and isinstance(other, Problem):
+        hardware = hardware_distance(one.hardware, other.hardware)
+    else:
+        hardware = 0.0 if _same_parameters(one, other) else math.inf
     return layer_distance(one.layer, other.layer) + hardware
 
 
-def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
+def _same_parameters(one: AnyProblem, other: AnyProblem) -> bool:
+    """Say whether vectors of two problems have the same parameters, whatever the extents."""
+    return one.hardware == other.hardware and [*one.space.extents] == [*other.space.extents]
+
+
+def nearest(problem: AnyProblem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
     """Return the mappings of the nearest problems, the nearest first, of equals the first."""
-    return sorted(mapped, key=lambda each: distance(problem, each.problem))[:most]
+    apart = [distance(problem, each.problem) for each in mapped]
+    order = sorted(range(len(mapped)), key=apart.__getitem__)[:most]
+    return [mapped[index] for index in order if math.isfinite(apart[index])]
 
 
 def spread(layers: Sequence[Layer]) -> list[list[int]]:
@@ -110,7 +128,7 @@ def spread(layers: Sequence[Layer]) -> list[list[int]]:
     return [wave for one, end in pairwise(starts) if (wave := order[one:end])]
 
 
-def start_from(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> Points:
+def start_from(problem: AnyProblem, mapped: Sequence[Mapped], most: int = NEAREST) -> Points:
     """Return vectors to start a search with, int32[N, D]: what the nearest problems transfer.
 
     There are two of each, one for every way to keep sizes; equal mappings are given once.
@@ -123,16 +141,17 @@ def start_from(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) 
 
 
 def transfer(
-    mapping: ArrayLike | nouns.Mapping, source: Problem, target: Problem, keep: str = "sizes"
+    mapping: ArrayLike | nouns.Mapping, source: AnyProblem, target: AnyProblem, keep: str = "sizes"
 ) -> Points:
     """Return the vector, int32[D], of a problem that is most like a mapping of another one.
 
     Orders and parallel loops are kept where the target has the dimension, and the cluster size is
     scaled with the number of PEs. A dimension that the source lacks is outermost and in tiles of
-    one element, a window whole.
+    one element, a window whole. On an accelerator with any memories orders and units are kept, and
+    the layers have the same dimensions.
 
     Args:
-        mapping: or its vector in the source's space, D integers.
+        mapping: of two levels; or a vector in the source's space, D integers.
         source: the problem mapped before.
         target: the problem to map.
         keep: ``sizes`` of tiles, cut to the extents, or the number of ``tiles``.
@@ -140,11 +159,15 @@ def transfer(
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         MapSpaceError: no mapping of the source.
+        ModelError: nothing can be transferred between these problems.
         UnknownNameError: another ``keep``.
     """
     for problem in (source, target):
-        require_type("problem", problem, Problem, "of a MapSpace")
+        require_type("problem", problem, AnyProblem, "such as a Problem")
     resize = look_up("keep", keep, KEEPS)
+    if isinstance(source, HierarchyProblem) and isinstance(target, HierarchyProblem):
+        return _transfer_nest(mapping, source, target, resize)
+    source, target = (require_two_levels(each, "this transfer") for each in (source, target))
     if isinstance(mapping, nouns.Mapping):
         mapping = source.space.encode(mapping)
     listed: Any = [mapping]
@@ -170,6 +193,27 @@ def transfer(
     pes, others = target.hardware.num_pes, source.hardware.num_pes
     values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / others)
     return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
+
+
+def _transfer_nest(
+    vector: Any, source: HierarchyProblem, target: HierarchyProblem, resize: Resize
+) -> Points:
+    """Do the same on an accelerator with any memories, parameter by parameter."""
+    if not _same_parameters(source, target):
+        raise ModelError(
+            f"nothing can be transferred from {source.layer} on {source.hardware.name} to "
+            f"{target.layer} on {target.hardware.name}; allowed: layers of the same dimensions, on "
+            "the same accelerator"
+        )
+    whole, extents = source.space.extents, target.space.extents
+    (point,) = source.space.clipped(source.space.as_points([vector], 1))
+    parameters = source.space.parameters
+    values = {each.name: each.values[at] for each, at in zip(parameters, point, strict=True)}
+    for name, dim in product(target.hardware.names, extents):
+        if (tile := tile_name(name, dim)) in values:
+            values[tile] = resize(int(values[tile]), whole[dim], extents[dim])
+    chosen = [_choice(each, values[each.name]) for each in target.space.parameters]
+    return np.array(chosen, dtype=np.int32)
 
 
 def _tile_values(level: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
