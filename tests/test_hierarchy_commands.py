@@ -34,6 +34,7 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.silicon import has_energies, with_energies
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.real_units import RealFigures
+from maestro_env.exchange import nest_from_accelforge, nest_from_timeloop
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
@@ -235,6 +236,36 @@ def test_evaluate_prices_a_mapping_again(
     damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))
     assert evaluate([str(damaged), f"--layer={LAYER}", "--hardware=gemmini"]) == 2
     assert "no mapping as JSON" in capsys.readouterr().err
+
+
+def test_a_mapping_is_written_and_drawn(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again, pictures = tmp_path / "again.json", tmp_path / "pictures"
+    assert evaluate([str(finished), f"--write={again}"]) == 0
+    assert capsys.readouterr().out.endswith(f"\nwrote {again}\n")
+    assert again.read_bytes() == (finished / "best_mapping.json").read_bytes()
+    assert evaluate([str(finished), f"--write={tmp_path / 'again.m'}"]) == 2
+    assert "allowed: json, timeloop, accelforge" in capsys.readouterr().err
+    assert explain([str(finished), f"--out={pictures}"]) == 0
+    names = ["time.png", "time.svg", "traffic.png", "traffic.svg"]
+    assert sorted(each.name for each in pictures.iterdir()) == names
+
+
+def test_other_tools_read_what_is_written(tmp_path: Path) -> None:
+    chip, mapping = tmp_path / "own.yaml", tmp_path / "mapping.json"
+    chip.write_text(SMALL)
+    nest = [[("K", 8), ("N", 8)], [("M", 4)], []]
+    mapping.write_text(nest_json(find_hierarchy(str(chip)), nest))
+    flags = ["--layer=gemm:M=16,N=16,K=16", f"--hardware={chip}"]
+    readers = {"timeloop": nest_from_timeloop, "accelforge": nest_from_accelforge}
+    for name, read in readers.items():
+        path = tmp_path / f"{name}.yaml"
+        assert evaluate([str(mapping), *flags, f"--write={path}", f"--format={name}"]) == 0
+        layer, accelerator = find_layer("gemm:M=16,N=16,K=16"), find_hierarchy(str(chip))
+        found = read(path.read_text(), layer, accelerator)
+        evaluator = HierarchyEvaluator(layer, accelerator)
+        assert evaluator.evaluate(found.mapping) == evaluator.evaluate(nest)
 
 
 def test_compare_leaves_out_what_needs_two_levels(

@@ -118,6 +118,13 @@ def test_the_worked_example_of_the_specification() -> None:
     found = explain_hierarchy(evaluator, [[("K", 1)], [("P", 2)], []])
     parts = {"first_fill": 10, "compute": 8, "port_wait": 3, "last_drain": 4}
     assert found.cycles == parts
+    # All words of DRAM: 8 inputs, 4 filters, 8 outputs. Of a unit: 8 MACs read 2 operands and 4 old
+    # sums, and 4 outputs leave; 8 words come, and 8 sums.
+    ports = {"DRAM bandwidth": 20, "RF read bandwidth": 24 / 2, "RF write bandwidth": 16}
+    assert found.port_cycles == pytest.approx(ports)
+    assert found.traffic.memories == ("RF", "DRAM")
+    assert found.traffic.reads.tolist() == [[16, 16, 16], [8, 4, 0]]
+    assert found.traffic.writes.tolist() == [[8, 8, 16], [0, 0, 8]]
     assert found.bottleneck.names[0] == "DRAM bandwidth"
     # Without a limit of DRAM, RF takes 2 x 3 words in first and 22 words of the steady state out.
     assert found.bottleneck.saved_cycles["DRAM bandwidth"] == 25 - (6 + 11 + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
-from maestro_env.exchange import FORMATS, format_by_ending
+from maestro_env.exchange import FORMATS, Format, format_by_ending
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
@@ -54,7 +54,7 @@ def execute(config: Config) -> int:
     if is_nest(config):
         return _evaluate_nest(config)
     mapping, space = read_mapped(config)
-    _write(config, mapping, Problem(space))
+    _write(config, lambda form: form.write(mapping, Problem(space)))
     problems = list(_problems(space))
     print(f"{mapping}\n")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
@@ -67,17 +67,22 @@ def execute(config: Config) -> int:
     Sheet(title, ("model", "status"), headers, rows).print()
     for problem in problems:
         print(f"{problem.model}: {problem.explain(mapping)}")
-    if config.write is not None:
-        print(printable(f"wrote {config.write}"))
+    _tell_written(config)
     _, status = Problem(space).evaluate_mapping(mapping)
     return 0 if status == STATUSES[OK] else cli.FAILED
 
 
 def _evaluate_nest(config: Config) -> int:
     """Do the same for a mapping on an accelerator with any memories."""
-    if config.write is not None or config.format is not None:
-        raise UsageError("--write and --format: allowed for mappings of two levels")
     mapping, problem = read_nest_mapped(config)
+
+    def written(form: Format) -> str:
+        if form.write_nest is None:
+            allowed = ", ".join(name for name, each in FORMATS.items() if each.write_nest)
+            raise UsageError(f"format {form.name} is for two levels; allowed: {allowed}")
+        return form.write_nest(mapping, problem.layer, problem.hardware)
+
+    _write(config, written)
     cost, status = problem.space.evaluator.evaluate(mapping)
     print(f"{mapping_text(problem, mapping)}\n")
     print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {status}"))
@@ -86,6 +91,7 @@ def _evaluate_nest(config: Config) -> int:
             print(line)
         print()
         _traffic(cost).print()
+    _tell_written(config)
     return 0 if status == STATUSES[OK] else cli.FAILED
 
 
@@ -99,8 +105,8 @@ def _traffic(cost: HierarchyCost) -> Sheet:
     return Sheet("Words moved", ("tensor", "from or to", "to or from"), headers, rows)
 
 
-def _write(config: Config, mapping: Mapping, problem: Problem) -> None:
-    """Write the mapping to another file, if that is asked for."""
+def _write(config: Config, written: Callable[[Format], str]) -> None:
+    """Write the mapping to another file, if that is asked for, as the text in some format."""
     if config.write is None:
         if config.format is not None:
             raise UsageError("--format is of a file to write: name it with --write FILE")
@@ -109,10 +115,15 @@ def _write(config: Config, mapping: Mapping, problem: Problem) -> None:
     form = format_by_ending(config.write, config.format)
     if form.key and config.format is None:
         raise UsageError(f"{path} may be of several formats: give one with --format")
-    text = form.write(mapping, problem)
+    text = written(form)
     if path.exists():
         raise UsageError(f"{path} exists: give another name")
     write_text(path, text)
+
+
+def _tell_written(config: Config) -> None:
+    if config.write is not None:
+        print(printable(f"wrote {config.write}"))
 
 
 def _problems(space: MapSpace) -> Iterator[Problem]:

@@ -18,8 +18,13 @@ from experiments.shown.plots import save
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation import Explanation, explain_hierarchy, explain_mapping
-from maestro_env.explanation.pictures import time_figure, traffic_figure
+from maestro_env.explanation import (
+    Explanation,
+    HierarchyExplanation,
+    explain_hierarchy,
+    explain_mapping,
+)
+from maestro_env.explanation.pictures import port_figure, time_figure, traffic_figure
 from maestro_env.explanation.rendering import picture
 
 
@@ -31,17 +36,15 @@ class Config(MappingConfig):
         None, f"judges other mappings: {OBJECTIVE_HELP} (default: that of FILE, or edp)"
     )
     out: str | None = option(
-        None, "where to write pictures of PEs, traffic and time", value="directory"
+        None,
+        "where to write pictures of traffic and time, and of PEs under the model exact",
+        value="directory",
     )
 
 
 def execute(config: Config) -> int:
     """Read, explain, print, draw, and return the exit status."""
-    if is_nest(config):
-        return _explain_nest(config)
-    objective = find_objective(config.objective or recorded_objective(Path(config.file)) or "edp")
-    mapping, space = read_mapped(config)
-    explanation = explain_mapping(Problem(space), mapping, objective)
+    explanation = (_explained_nest if is_nest(config) else _explained)(config)
     if config.out is not None:
         _draw(explanation, Path(config.out))
     print(explanation)
@@ -51,23 +54,38 @@ def execute(config: Config) -> int:
     return 0
 
 
-def _explain_nest(config: Config) -> int:
+def _explained(config: Config) -> Explanation:
+    """Explain a mapping of two levels."""
+    objective = find_objective(config.objective or recorded_objective(Path(config.file)) or "edp")
+    mapping, space = read_mapped(config)
+    return explain_mapping(Problem(space), mapping, objective)
+
+
+def _explained_nest(config: Config) -> HierarchyExplanation:
     """Explain a mapping on an accelerator with any memories."""
-    if config.objective is not None or config.out is not None:
-        raise UsageError("--objective and --out: allowed for mappings of two levels")
+    if config.objective is not None:
+        raise UsageError("--objective: allowed for mappings of two levels")
     mapping, problem = read_nest_mapped(config)
-    print(explain_hierarchy(problem.space.evaluator, mapping))
-    return 0
+    return explain_hierarchy(problem.space.evaluator, mapping)
 
 
-def _draw(explanation: Explanation, directory: Path) -> None:
+def _draw(explanation: Explanation | HierarchyExplanation, directory: Path) -> None:
     """Write the pictures."""
+    ensure_directory(directory)
+    if isinstance(explanation, Explanation):
+        _draw_pes(explanation, directory / "pes.png")
+        times = time_figure(explanation)
+    else:
+        times = port_figure(explanation)
+    save(traffic_figure(explanation), directory / "traffic.png")
+    save(times, directory / "time.png")
+
+
+def _draw_pes(explanation: Explanation, path: Path) -> None:
+    """Write the tiles on the PEs."""
     from matplotlib.image import imsave
 
-    ensure_directory(directory)
     problem = explanation.problem
     pes = picture(explanation.mapping, problem.hardware, problem.layer)
-    with replacing(directory / "pes.png") as temporary:
+    with replacing(path) as temporary:
         imsave(temporary, pes, format="png")
-    save(traffic_figure(explanation), directory / "traffic.png")
-    save(time_figure(explanation), directory / "time.png")

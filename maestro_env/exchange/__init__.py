@@ -1,8 +1,8 @@
 """Mappings in the formats of other tools, out and in; accelerators in.
 
 ``to_X`` writes a mapping of a problem, ``from_X`` reads it back; ``nest_to_X`` and ``nest_from_X``
-do so on an accelerator with any memories. What a format cannot
-express is refused with the reason; docs/exchange.md lists it.
+do so on an accelerator with any memories. What a format cannot express is refused with the reason;
+docs/exchange.md lists it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from maestro_env.accelerators.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.timeloop import hardware_from_timeloop
 from maestro_env.base.errors import MappingError
 from maestro_env.base.registry import by_name, look_up
@@ -22,7 +23,10 @@ from maestro_env.exchange.hierarchy_timeloop import nest_from_timeloop, nest_to_
 from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
 from maestro_env.exchange.nest import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
+from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace import mapping as nouns
+from maestro_env.workloads.layer import Layer
 
 __all__ = [
     "FORMATS",
@@ -58,6 +62,8 @@ class Format:
         write: a mapping of a problem to a text.
         read: a text, and its name in errors, to the mapping, and layer and accelerator if given.
         key: which a YAML text of this format begins a line with; empty if it is no YAML.
+        write_nest: a mapping of a layer on an accelerator with any memories to a text; None if the
+            format has no such mappings.
     """
 
     name: str
@@ -65,15 +71,21 @@ class Format:
     write: Callable[[nouns.Mapping, Problem], str]
     read: Callable[[str, str], MappedLayer]
     key: str = ""
+    write_nest: Callable[[NestMapping, Layer, Hierarchy], str] | None = None
+
+
+def nest_to_json(mapping: NestMapping, _: Layer, hierarchy: Hierarchy) -> str:
+    """Write a mapping as JSON: the loops of each element by its name."""
+    return nest_json(hierarchy, mapping)
 
 
 _YAML = (".yaml", ".yml")
 
 FORMATS: Mapping[str, Format] = by_name(
-    Format("json", (".json",), to_json, from_json),
+    Format("json", (".json",), to_json, from_json, write_nest=nest_to_json),
     Format("m", (".m",), to_m, from_m),
-    Format("timeloop", _YAML, to_timeloop, from_timeloop, "architecture:"),
-    Format("accelforge", _YAML, to_accelforge, from_accelforge, "arch:"),
+    Format("timeloop", _YAML, to_timeloop, from_timeloop, "architecture:", nest_to_timeloop),
+    Format("accelforge", _YAML, to_accelforge, from_accelforge, "arch:", nest_to_accelforge),
 )
 """The formats by name."""
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Element,
     FanoutElement,
+    Hierarchy,
     MemoryElement,
 )
 from maestro_env.base.errors import MappingError
@@ -21,6 +23,7 @@ from maestro_env.explanation.hierarchy_parts import (
     energy_of,
     fills_of,
     reuse_of,
+    traffic_of,
     utilization_of,
 )
 from maestro_env.explanation.reuse import Stage
@@ -31,7 +34,7 @@ from maestro_env.explanation.text import (
     reuse_lines,
     table,
 )
-from maestro_env.explanation.traffic import Energy
+from maestro_env.explanation.traffic import Energy, Traffic
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
@@ -68,7 +71,9 @@ class HierarchyExplanation:
         cost: of the mapping.
         bottleneck: what bounds its latency: compute, or ports of memories.
         cycles: by part of ``NEST_PARTS``; they add up to the latency.
+        port_cycles: that each limit of a port alone takes, by the names of ``bottleneck``.
         utilization: of the MACs, and where it is lost.
+        traffic: accesses of each physical memory, from the innermost.
         energy: of MACs, memories and fan-outs, from the innermost; those without energy left out.
         reuse: accesses avoided, by tensor.
         accesses: of the first memory, by tensor, in words.
@@ -82,7 +87,9 @@ class HierarchyExplanation:
     cost: HierarchyCost
     bottleneck: Bottleneck
     cycles: Mapping[str, float]
+    port_cycles: Mapping[str, float]
     utilization: Utilization
+    traffic: Traffic
     energy: Energy
     reuse: Mapping[str, tuple[Stage, ...]]
     accesses: Mapping[str, float]
@@ -109,6 +116,7 @@ class HierarchyExplanation:
         return {
             "latency_cycles": self.cost.latency_cycles,
             "cycles": dict(self.cycles),
+            "port_cycles": dict(self.port_cycles),
             "bound_by": list(self.bottleneck.names),
             "saved_cycles": self.bottleneck.saved_cycles,
             "utilization": {"total": self.utilization.total, **asdict(self.utilization)},
@@ -145,13 +153,17 @@ def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Hi
         max(cost.port_cycles - cost.compute_cycles, 0.0),
         cost.last_cycles,
     )
+    limits = (_COMPUTE, *_ports(evaluator.hierarchy))
+    without = partial(_latency_without, evaluator, mapping)
     return HierarchyExplanation(
         evaluator=evaluator,
         mapping=mapping,
         cost=cost,
-        bottleneck=_bottleneck(evaluator, mapping),
+        bottleneck=bottleneck_among(limits, without),
         cycles=dict(zip(NEST_PARTS, parts, strict=True)),
+        port_cycles={each: without({*limits} - {each}) for each in limits[1:]},
         utilization=utilization_of(evaluator, mapping, cost),
+        traffic=traffic_of(evaluator.hierarchy, cost),
         energy=energy_of(evaluator.hierarchy, cost),
         reuse={tensor: reuse_of(evaluator.hierarchy, cost, tensor) for tensor in TENSORS},
         accesses={each.tensor: each.parent_reads + each.parent_writes for each in outermost},
@@ -191,25 +203,27 @@ def _why_invalid(
     return f"{status}: {hints.get(status, '')}"
 
 
-def _bottleneck(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Bottleneck:
-    """Evaluate the mapping without each limit."""
-    hierarchy = evaluator.hierarchy
-    ports = [
+def _ports(hierarchy: Hierarchy) -> list[str]:
+    """Return the names of what limits ports, memory by memory."""
+    return [
         f"{element.name} {what}"
         for element in hierarchy.elements
         for field, (what, free) in _LIMITS.items()
         if getattr(element, field, free) != free
     ]
 
-    def latency_without(names: Collection[str]) -> float:
-        freed = replace(hierarchy, elements=[_freed(each, names) for each in hierarchy.elements])
-        cost, _ = replace(evaluator, hierarchy=freed).evaluate(mapping)
-        assert cost is not None
-        if _COMPUTE in names:
-            return cost.first_cycles + cost.port_cycles + cost.last_cycles
-        return cost.latency_cycles
 
-    return bottleneck_among((_COMPUTE, *ports), latency_without)
+def _latency_without(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, names: Collection[str]
+) -> float:
+    """Return the cycles of a mapping without the limits that are named."""
+    hierarchy = evaluator.hierarchy
+    freed = replace(hierarchy, elements=[_freed(each, names) for each in hierarchy.elements])
+    cost, _ = replace(evaluator, hierarchy=freed).evaluate(mapping)
+    assert cost is not None
+    if _COMPUTE in names:
+        return cost.first_cycles + cost.port_cycles + cost.last_cycles
+    return cost.latency_cycles
 
 
 def _freed(element: Element, names: Collection[str]) -> Element:

@@ -10,7 +10,7 @@ import numpy as np
 
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.explanation.reuse import Stage
-from maestro_env.explanation.traffic import Energy
+from maestro_env.explanation.traffic import Energy, Traffic
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 
@@ -96,24 +96,42 @@ def utilization_of(
     )
 
 
+def _accesses(
+    hierarchy: Hierarchy, cost: HierarchyCost
+) -> Iterator[tuple[MemoryElement, MemoryElement, str, float, float]]:
+    """Yield a memory, the physical one, a tensor, and words read and written, at each boundary."""
+    elements = {element.name: element for element in hierarchy.elements}
+    for moved in cost.traffic:
+        for name, reads, writes in (
+            (moved.parent, moved.parent_reads, moved.parent_writes),
+            (moved.child, moved.child_reads, moved.child_writes),
+        ):
+            memory = elements.get(name)
+            if isinstance(memory, MemoryElement):
+                pool = elements[memory.pool or name]
+                assert isinstance(pool, MemoryElement)
+                yield memory, pool, moved.tensor, reads, writes
+
+
+def traffic_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Traffic:
+    """Return the accesses of each physical memory, from the innermost."""
+    memories = tuple(cost.tile_bits)[::-1]
+    words = np.zeros((2, len(memories), len(TENSORS)))
+    for _, pool, tensor, *counts in _accesses(hierarchy, cost):
+        words[:, memories.index(pool.name), TENSORS.index(tensor)] += counts
+    return Traffic(memories, *words)
+
+
 def energy_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Energy:
     """Return the energy by physical memory and fan-out (H7), from the innermost."""
     elements = {element.name: element for element in hierarchy.elements}
     places = list(elements)
     picojoules = {name: dict.fromkeys(TENSORS, 0.0) for name in places}
-
-    def access(name: str, tensor: str, reads: float, writes: float) -> None:
-        memory = elements.get(name)
-        if isinstance(memory, MemoryElement):
-            pool = elements[memory.pool or name]
-            assert isinstance(pool, MemoryElement)
-            bits = memory.widths(hierarchy.word_bits)[TENSORS.index(tensor)]
-            energy = reads * pool.read_pj_per_bit + writes * pool.write_pj_per_bit
-            picojoules[pool.name][tensor] += bits * energy
-
+    for memory, pool, tensor, reads, writes in _accesses(hierarchy, cost):
+        bits = memory.widths(hierarchy.word_bits)[TENSORS.index(tensor)]
+        energy = reads * pool.read_pj_per_bit + writes * pool.write_pj_per_bit
+        picojoules[pool.name][tensor] += bits * energy
     for moved in cost.traffic:
-        access(moved.parent, moved.tensor, moved.parent_reads, moved.parent_writes)
-        access(moved.child, moved.tensor, moved.child_reads, moved.child_writes)
         parent = elements[moved.parent]
         assert isinstance(parent, MemoryElement)
         bits = parent.widths(hierarchy.word_bits)[TENSORS.index(moved.tensor)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maestro_env.explanation.explanation import Explanation
+from maestro_env.explanation.hierarchy import HierarchyExplanation
 from maestro_env.explanation.traffic import TENSORS
 
 if TYPE_CHECKING:
@@ -18,13 +20,9 @@ _COLOURS = ("#0072B2", "#E69F00", "#009E73")
 _GREY = "#555555"
 
 
-def traffic_figure(explanation: Explanation) -> Figure:
+def traffic_figure(explanation: Explanation | HierarchyExplanation) -> Figure:
     """Draw the words that each memory reads and writes, and their energy, by tensor."""
-    # Matplotlib takes longer to import than all else here.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    words_axes, energy_axes = figure.subplots(1, 2)
+    figure, (words_axes, energy_axes) = _panels()
     traffic, energy = explanation.traffic, explanation.energy
     places = np.arange(len(traffic.memories))
     for number, (tensor, colour) in enumerate(zip(TENSORS, _COLOURS, strict=True)):
@@ -45,17 +43,8 @@ def traffic_figure(explanation: Explanation) -> Figure:
 
 def time_figure(explanation: Explanation) -> Figure:
     """Draw where the cycles go, and what a step of L2 takes: the mean, from least to most."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    parts_axes, steps_axes = figure.subplots(1, 2)
-    cycles = explanation.cycles
-    parts = {name.replace("_", " "): part for name, part in cycles.parts.items() if part}
-    bars = parts_axes.barh(range(len(parts)), list(parts.values()), color=_COLOURS[0])
-    parts_axes.bar_label(bars, [f"{part / cycles.latency:.1%}" for part in parts.values()])
-    parts_axes.margins(x=0.15)
-    parts_axes.set_xlabel("cycles")
-    _name_rows(parts_axes, list(parts))
+    figure, (parts_axes, steps_axes) = _panels()
+    _draw_parts(parts_axes, explanation.cycles.parts)
     steps = explanation.steps
     delays = (steps.ingress, steps.compute, steps.egress)
     means = [each.mean for each in delays]
@@ -66,6 +55,36 @@ def time_figure(explanation: Explanation) -> Figure:
     steps_axes.set_xlabel(f"cycles of a step of L2 (of {steps.steps:,})")
     _name_rows(steps_axes, ["words in", "compute", "outputs out"])
     return figure
+
+
+def port_figure(explanation: HierarchyExplanation) -> Figure:
+    """Draw where the cycles go, and those that each limit of a port takes, next to computing."""
+    figure, (parts_axes, ports_axes) = _panels()
+    _draw_parts(parts_axes, explanation.cycles)
+    busy = {"compute": explanation.cycles["compute"], **explanation.port_cycles}
+    ports_axes.barh(range(len(busy)), list(busy.values()), color=_COLOURS[0])
+    ports_axes.set_xlabel("cycles, each alone")
+    _name_rows(ports_axes, list(busy))
+    return figure
+
+
+def _panels() -> tuple[Figure, Any]:
+    """Return a figure with two panels side by side."""
+    # Matplotlib takes longer to import than all else here.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    return figure, figure.subplots(1, 2)
+
+
+def _draw_parts(axes: Axes, parts: Mapping[str, float]) -> None:
+    """Draw the parts of the latency that are not 0, with their shares."""
+    named = {name.replace("_", " "): part for name, part in parts.items() if part}
+    bars = axes.barh(range(len(named)), list(named.values()), color=_COLOURS[0])
+    axes.bar_label(bars, [f"{part / sum(named.values()):.1%}" for part in named.values()])
+    axes.margins(x=0.15)
+    axes.set_xlabel("cycles")
+    _name_rows(axes, list(named))
 
 
 def _name_rows(axes: Axes, names: list[str]) -> None:

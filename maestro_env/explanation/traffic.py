@@ -25,7 +25,7 @@ class Traffic:
 
     Args:
         memories: ``L1``; ``clusters``, the cluster buffers, if the mapping has clusters; ``L2``;
-            ``off-chip``, the main memory. From the PEs outwards.
+            ``off-chip``, the main memory; or any physical memories. From the PEs outwards.
         reads: words read, float64[memories, tensors].
         writes: words written, float64[memories, tensors].
     """
