@@ -300,9 +300,10 @@ def test_neighbours_differ_in_one_parameter(drawn: tuple[MapSpace, np.ndarray]) 
         assert status == each.status
         change = other.latency_cycles * other.energy_nj / cost.latency_cycles / cost.energy_nj - 1
         assert each.changes["edp"] == pytest.approx(change, abs=1e-9)
-        over = {name: max(0, other.figures()[name] - limit) for name, limit in limits.items()}
-        assert {"l1_bytes": each.l1_over, "l2_bytes": each.l2_over} == over
-        assert each.valid == (not any(over.values()))
+        needs = {name: other.figures()[name] - limit for name, limit in limits.items()}
+        over = {name[:2].upper(): need for name, need in needs.items() if need > 0}
+        assert each.over == over
+        assert each.valid == (not over)
     for parameter, choice in zip(space.parameters, own.tolist(), strict=True):
         if parameter.is_size and not parameter.name.startswith("l1"):
             size = int(parameter.values[choice])
@@ -331,7 +332,9 @@ def test_better_neighbours_are_better_and_blocked_ones_lack_room() -> None:
     for each in better_with_room(found, "edp"):
         there = problem.hardware
         roomy = on(
-            problem, l1_bytes=there.l1_bytes + each.l1_over, l2_bytes=there.l2_bytes + each.l2_over
+            problem,
+            l1_bytes=there.l1_bytes + each.over.get("L1", 0),
+            l2_bytes=there.l2_bytes + each.over.get("L2", 0),
         )
         value, status = roomy.score(each.point[np.newaxis], edp)
         assert status[0] == 0

@@ -230,8 +230,10 @@ def test_evaluate_prices_a_mapping_again(
     assert "give --hardware" in capsys.readouterr().err
     assert explain([str(finished)]) == 0
     assert f"{found['latency_cycles']:,.0f} cycles, " in capsys.readouterr().out
-    assert explain([str(finished), "--objective=edp"]) == 2
-    assert "allowed for mappings of two levels" in capsys.readouterr().err
+    assert explain([str(finished), "--objective=energy"]) == 0
+    assert "Changes of one parameter that lower energy" in capsys.readouterr().out
+    assert explain([str(finished), "--objective=area"]) == 2
+    assert "objective area needs area_um2" in capsys.readouterr().err
     damaged = tmp_path / "damaged.json"
     damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))
     assert evaluate([str(damaged), f"--layer={LAYER}", "--hardware=gemmini"]) == 2

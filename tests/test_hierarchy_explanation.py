@@ -9,18 +9,22 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from hierarchy_cases import evaluator_of, random_row
 from hierarchy_simulator import TENSORS, Nest, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import MappingError
 from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
 from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.workloads.finding import find_layer
 
 SEEDS = st.integers(0, 2**32)
 DRAM = MemoryElement(name="DRAM", bw=8)
@@ -174,3 +178,56 @@ def test_cuts_are_of_the_largest_box() -> None:
     found = [[(each.dim, each.extent, each.tile, each.chunks) for each in some] for some in cuts]
     assert found == [[("K", 10, 4, 3)], [("K", 4, 3, 2), ("P", 3, 3, 1)], [("K", 3, 1, 3)]]
     assert math.prod(units_of(each) for each in cuts) == 18
+
+
+TIGHT = Hierarchy(
+    [
+        DRAM,
+        MemoryElement(name="L2", capacity_bits=900),
+        FanoutElement(name="units", size=3),
+        MemoryElement(name="L1", capacity_bits=200, buffers=2),
+    ]
+)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([TIGHT, find_hierarchy("eyeriss")]), SEEDS)
+def test_neighbours_differ_in_one_parameter_and_cost_what_they_say(
+    chip: Hierarchy, seed: int
+) -> None:
+    space = HierarchySpace(find_layer("conv:K=6,C=5,H=7,W=7,R=3,S=3"), chip)
+    # Small tiles fit.
+    point = np.random.default_rng(seed).integers(0, np.minimum(space.sizes, 3), dtype=np.int32)
+    mapping, evaluator = space.decode(point), space.evaluator
+    cost, status = evaluator.evaluate(mapping)
+    assert cost is not None
+    if status != "ok":
+        return
+    own = space.encode(mapping)
+    found = explain_hierarchy(evaluator, mapping).neighbours
+    assert len({space.decode(each.point) for each in found} | {mapping}) == len(found) + 1
+    for each in found:
+        (column,) = np.flatnonzero(each.point != own)
+        assert space.parameters[column].name == each.parameter
+        other, status = evaluator.evaluate(space.decode(each.point))
+        assert other is not None
+        assert status == each.status
+        change = other.latency_cycles / cost.latency_cycles - 1
+        assert each.changes == {"latency": pytest.approx(change, abs=1e-9)}
+        assert each.valid == (not each.over)
+        # With room for what is missing, it fits.
+        roomy = [
+            replace(memory, capacity_bits=memory.capacity_bits + 8 * each.over[memory.name])  # type: ignore[arg-type, operator]
+            if memory.name in each.over
+            else memory
+            for memory in space.hardware.elements
+        ]
+        larger = replace(evaluator, hierarchy=replace(space.hardware, elements=roomy))
+        assert larger.evaluate(space.decode(each.point))[1] == "ok"
+
+
+def test_loops_alone_have_no_neighbours() -> None:
+    evaluator = HierarchyEvaluator(Shape({"K": 4}), Hierarchy([DRAM, MemoryElement(name="RF")]))
+    found = explain_hierarchy(evaluator, [[("K", 2)], []])
+    assert found.neighbours == ()
+    assert "Neighbours: none: of " in str(found)

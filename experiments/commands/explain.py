@@ -13,10 +13,10 @@ from experiments.search.mapping_files import (
     recorded_objective,
 )
 from experiments.shell.files import ensure_directory, replacing
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import option
 from experiments.shown.plots import save
 from maestro_env.base.errors import printable
-from maestro_env.evaluation.objectives import OBJECTIVE_HELP, find_objective
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import (
     Explanation,
@@ -56,17 +56,22 @@ def execute(config: Config) -> int:
 
 def _explained(config: Config) -> Explanation:
     """Explain a mapping of two levels."""
-    objective = find_objective(config.objective or recorded_objective(Path(config.file)) or "edp")
+    objective = _objective(config)
     mapping, space = read_mapped(config)
-    return explain_mapping(Problem(space), mapping, objective)
+    return explain_mapping(Problem(space), mapping, objective or "edp")
 
 
 def _explained_nest(config: Config) -> HierarchyExplanation:
     """Explain a mapping on an accelerator with any memories."""
-    if config.objective is not None:
-        raise UsageError("--objective: allowed for mappings of two levels")
+    objective = _objective(config)
     mapping, problem = read_nest_mapped(config)
-    return explain_hierarchy(problem.space.evaluator, mapping)
+    return explain_hierarchy(problem.space.evaluator, mapping, objective)
+
+
+def _objective(config: Config) -> Objective | None:
+    """Return the objective of the flags or of the run; None where neither says one."""
+    name = config.objective or recorded_objective(Path(config.file))
+    return None if name is None else find_objective(name)
 
 
 def _draw(explanation: Explanation | HierarchyExplanation, directory: Path) -> None:

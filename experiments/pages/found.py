@@ -23,6 +23,7 @@ from maestro_env.explanation import (
     explain_hierarchy,
     explain_mapping,
     find_bottleneck,
+    nest_bottleneck,
 )
 from maestro_env.optimum.known import known_optimum
 
@@ -106,10 +107,11 @@ class Found:
     @cached_property
     def explanation(self) -> str:
         """Why the mapping costs what it does; the loop nest alone under a model that cannot say."""
-        if isinstance(problem := self.goal.problem, HierarchyProblem):
-            return str(explain_hierarchy(problem.space.evaluator, self.mapping))
+        problem, objective = self.goal.problem, self.goal.objective
+        if isinstance(problem, HierarchyProblem):
+            return str(explain_hierarchy(problem.space.evaluator, self.mapping, objective))
         try:
-            return str(explain_mapping(self.goal.two_levels, self.mapping, self.goal.objective))
+            return str(explain_mapping(self.goal.two_levels, self.mapping, objective))
         except ModelError:
             return self.nest
 
@@ -162,7 +164,7 @@ def bound_and_gap(
 def bottleneck(problem: AnyProblem, mapping: Any) -> str:
     """Return the resource of which more would save most cycles; ``-`` where none is known."""
     if isinstance(problem, HierarchyProblem):
-        found = explain_hierarchy(problem.space.evaluator, mapping).bottleneck
+        found = nest_bottleneck(problem.space.evaluator, mapping)
         return next(iter(found.names), "-")
     try:
         two_levels = require_two_levels(problem, "a bottleneck")

@@ -18,7 +18,11 @@ from maestro_env.explanation.cycles import (
 )
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.explanation import Explanation, explain_mapping
-from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
+from maestro_env.explanation.hierarchy import (
+    HierarchyExplanation,
+    explain_hierarchy,
+    nest_bottleneck,
+)
 from maestro_env.explanation.hierarchy_parts import Fill, Utilization
 from maestro_env.explanation.neighbours import (
     Neighbour,
@@ -65,6 +69,7 @@ __all__ = [
     "fill_buffers",
     "find_bottleneck",
     "find_neighbours",
+    "nest_bottleneck",
     "textbook_dataflows",
     "time_steps",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from maestro_env.base.errors import MapSpaceError
@@ -13,19 +13,18 @@ from maestro_env.explanation.bottleneck import Bottleneck, cost_of, find_bottlen
 from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
-from maestro_env.explanation.neighbours import Neighbour, better, better_with_room, find_neighbours
+from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.text import (
     bound_lines,
     cycle_lines,
     energy_lines,
+    neighbour_lines,
     reuse_lines,
     table,
 )
 from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
 from maestro_env.mapspace.mapping import Mapping
-
-_MOST_NEIGHBOURS = 5
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,9 @@ def text_of(explanation: Explanation) -> str:
         energy_lines(explanation.energy),
         reuse_lines(explanation.reuse, "main memory"),
         _buffers(explanation),
-        _neighbours(explanation),
+        neighbour_lines(
+            explanation.neighbours, explanation.objective.name, explanation.no_neighbours
+        ),
         _dataflows(explanation),
     )
     return "\n\n".join("\n".join(section) for section in sections)
@@ -185,43 +186,6 @@ def _buffer(name: str, buffer: Buffer) -> tuple[str, str, str]:
         f"{buffer.used_bytes:,.0f} of {buffer.capacity_bytes:,} B",
         f"{buffer.filled:.1%}",
     )
-
-
-def _neighbours(explanation: Explanation) -> Iterator[str]:
-    if explanation.no_neighbours:
-        yield f"Neighbours: none: {explanation.no_neighbours}"
-        return
-    objective, neighbours = explanation.objective.name, explanation.neighbours
-    names = list(dict.fromkeys([*OBJECTIVES, objective]))
-    found = better(neighbours, objective)[:_MOST_NEIGHBOURS]
-    yield f"Changes of one parameter that lower {objective}{'' if found else ': none'}"
-    if not found:
-        # What lowers something else shows what is traded for what.
-        others = [each for name in names for each in better(neighbours, name)[:1]]
-        found = list({id(each): each for each in others}.values())
-        if found:
-            yield "  of those that lower something else the best"
-    blocked = better_with_room(neighbours, objective)[:_MOST_NEIGHBOURS]
-    header = ("", *names, "")
-    rows = [(*_changed(each, names), "") for each in found]
-    rows += [(*_changed(each, names), _overflow(each)) for each in blocked]
-    if rows:
-        yield from table([header, *rows], left=(0, len(names) + 1))
-
-
-def _changed(neighbour: Neighbour, names: Sequence[str]) -> tuple[str, ...]:
-    change = f"{neighbour.parameter} {neighbour.before} -> {neighbour.after}"
-    if neighbour.before.isdigit():
-        before, after = int(neighbour.before), int(neighbour.after)
-        verb = {2 * before: "doubling ", before // 2: "halving "}.get(after, "")
-        change = verb + change
-    return change, *(f"{neighbour.changes[name]:+.2%}" for name in names)
-
-
-def _overflow(neighbour: Neighbour) -> str:
-    over = {"L1": neighbour.l1_over, "L2": neighbour.l2_over}
-    missing = [f"{name} by {count:,} B" for name, count in over.items() if count]
-    return f"overflows {' and '.join(missing)}"
 
 
 def _dataflows(explanation: Explanation) -> Iterator[str]:

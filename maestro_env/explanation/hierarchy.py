@@ -15,7 +15,9 @@ from maestro_env.accelerators.hierarchy import (
     Hierarchy,
     MemoryElement,
 )
-from maestro_env.base.errors import MappingError
+from maestro_env.base.errors import MappingError, MapSpaceError
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
 from maestro_env.explanation.hierarchy_parts import (
     Fill,
@@ -26,20 +28,28 @@ from maestro_env.explanation.hierarchy_parts import (
     traffic_of,
     utilization_of,
 )
+from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.reuse import Stage
 from maestro_env.explanation.text import (
     bound_lines,
     cycle_lines,
     energy_lines,
+    neighbour_lines,
     reuse_lines,
     table,
 )
 from maestro_env.explanation.traffic import Energy, Traffic
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cuts import cuts_of, units_of
-from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.evaluation import (
+    Conventions,
+    HierarchyCost,
+    HierarchyEvaluator,
+    NestMapping,
+)
 from maestro_env.hierarchy.floors import tensor_words
 from maestro_env.hierarchy.written import nest_lines
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.layer import Layer
 
 NEST_PARTS = {
@@ -68,6 +78,7 @@ class HierarchyExplanation:
     Args:
         evaluator: of the layer and the accelerator.
         mapping: what is explained.
+        objective: by which neighbours are judged.
         cost: of the mapping.
         bottleneck: what bounds its latency: compute, or ports of memories.
         cycles: by part of ``NEST_PARTS``; they add up to the latency.
@@ -80,10 +91,13 @@ class HierarchyExplanation:
         least_accesses: of which a mapping can have no fewer: every word once.
         bounds: of any mapping.
         fills: of the memories, main memory left out.
+        neighbours: mappings that differ in one parameter; none if ``no_neighbours``.
+        no_neighbours: why the mapping has no neighbours; empty if it has.
     """
 
     evaluator: HierarchyEvaluator
     mapping: NestMapping
+    objective: str
     cost: HierarchyCost
     bottleneck: Bottleneck
     cycles: Mapping[str, float]
@@ -96,6 +110,8 @@ class HierarchyExplanation:
     least_accesses: Mapping[str, int]
     bounds: Bounds
     fills: tuple[Fill, ...]
+    neighbours: tuple[Neighbour, ...]
+    no_neighbours: str
 
     def __str__(self) -> str:
         sections = (
@@ -107,6 +123,7 @@ class HierarchyExplanation:
             reuse_lines(self.reuse, self.evaluator.hierarchy.names[0]),
             _least(self),
             _fills(self),
+            neighbour_lines(self.neighbours, self.objective, self.no_neighbours),
         )
         return "\n\n".join("\n".join(section) for section in sections)
 
@@ -136,10 +153,20 @@ class HierarchyExplanation:
         }
 
 
-def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> HierarchyExplanation:
+def explain_hierarchy(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, objective: str | Objective | None = None
+) -> HierarchyExplanation:
     """Explain why a valid mapping costs what it does.
 
+    Args:
+        evaluator: of the layer and the accelerator.
+        mapping: any.
+        objective: an ``Objective``, or text for ``find_objective``: by which neighbours are judged;
+            None for EDP, or for the latency where no energies are known.
+
     Raises:
+        ModelError: an objective of figures that are not known.
+        UnknownNameError: no such objective.
         MappingError: an invalid mapping; the message says why, and what to change.
     """
     cost, status = evaluator.evaluate(mapping)
@@ -153,13 +180,16 @@ def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Hi
         max(cost.port_cycles - cost.compute_cycles, 0.0),
         cost.last_cycles,
     )
+    judge = find_objective(objective or ("edp" if cost.energy_nj else "latency"))
+    neighbours, no_neighbours = _neighbours(evaluator, mapping, judge)
     limits = (_COMPUTE, *_ports(evaluator.hierarchy))
     without = partial(_latency_without, evaluator, mapping)
     return HierarchyExplanation(
         evaluator=evaluator,
         mapping=mapping,
+        objective=judge.name,
         cost=cost,
-        bottleneck=bottleneck_among(limits, without),
+        bottleneck=nest_bottleneck(evaluator, mapping),
         cycles=dict(zip(NEST_PARTS, parts, strict=True)),
         port_cycles={each: without({*limits} - {each}) for each in limits[1:]},
         utilization=utilization_of(evaluator, mapping, cost),
@@ -170,7 +200,15 @@ def explain_hierarchy(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Hi
         least_accesses=dict(zip(TENSORS, tensor_words(evaluator.shape), strict=True)),
         bounds=lower_bound(evaluator.layer, evaluator.hierarchy, evaluator.conventions),
         fills=tuple(fills_of(evaluator.hierarchy, cost)),
+        neighbours=neighbours,
+        no_neighbours=no_neighbours,
     )
+
+
+def nest_bottleneck(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Bottleneck:
+    """Return what bounds the latency of a valid mapping: compute, or ports of memories."""
+    limits = (_COMPUTE, *_ports(evaluator.hierarchy))
+    return bottleneck_among(limits, partial(_latency_without, evaluator, mapping))
 
 
 # --- What is found out --------------------------------------------------------------------------
@@ -201,6 +239,21 @@ def _why_invalid(
         "overflow": "counters exceed 2^60; allowed: smaller layers, or fewer units",
     }
     return f"{status}: {hints.get(status, '')}"
+
+
+def _neighbours(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, objective: Objective
+) -> tuple[tuple[Neighbour, ...], str]:
+    """Return the neighbours of a mapping, or why it has none."""
+    if not isinstance(evaluator.layer, Layer) or evaluator.conventions != Conventions():
+        return (), "of a layer under the conventions of other tools, or of its loops alone"
+    problem = HierarchyProblem(HierarchySpace(evaluator.layer, evaluator.hierarchy))
+    problem.columns_of(objective)
+    try:
+        judged = {**OBJECTIVES, objective.name: objective}.values()
+        return find_neighbours(problem, mapping, judged), ""
+    except MapSpaceError as error:
+        return (), str(error)
 
 
 def _ports(hierarchy: Hierarchy) -> list[str]:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from maestro_env.accelerators.hierarchy import MemoryElement
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
 from maestro_env.evaluation.status import OK, STATUSES
+from maestro_env.explanation.hierarchy_parts import fills_of
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import LEVELS, SCHEMAS, MapSpace, Points, Space, lehmer_rank
 
 _L1_BYTES, _L2_BYTES = METRICS.index("l1_bytes"), METRICS.index("l2_bytes")
 # A smaller relative change is one of rounding.
@@ -37,8 +44,7 @@ class Neighbour:
         status: of the neighbour, one of ``STATUSES``.
         changes: relative change of every objective by name, as in -0.03 for 3 % less; of a
             neighbour that exceeds a buffer, what it would be if there were room.
-        l1_over: bytes that are missing of the L1 of a PE.
-        l2_over: bytes that are missing of L2.
+        over: bytes that are missing, by memory; ``L1`` is that of a PE.
     """
 
     parameter: str
@@ -47,8 +53,7 @@ class Neighbour:
     point: Points
     status: str
     changes: dict[str, float]
-    l1_over: int
-    l2_over: int
+    over: dict[str, int]
 
     @property
     def valid(self) -> bool:
@@ -57,26 +62,28 @@ class Neighbour:
 
 
 def find_neighbours(
-    problem: Problem,
-    mapping: Mapping,
+    problem: AnyProblem,
+    mapping: Any,
     objectives: Iterable[Objective] = tuple(OBJECTIVES.values()),
 ) -> tuple[Neighbour, ...]:
     """Return the mappings that differ in one parameter from a valid one.
 
     A size becomes the next smaller and larger one, half, double, a quarter and so on to its ends. A
-    parallel loop becomes any other, an order all those in which one loop has moved. What is the
-    same mapping again is left out.
+    parallel loop becomes any other, an order of loops all those in which one has moved. What is the
+    same mapping again, or an objective that the model does not compute, is left out.
 
     Raises:
         MapSpaceError: no schema has such a mapping, neither that of the problem nor another.
     """
-    problem = replace(problem, space=_space_of(problem.space, mapping))
+    if isinstance(problem, Problem):
+        problem = replace(problem, space=_space_of(problem.space, mapping))
     space = problem.space
     point = space.encode(mapping)
+    orders = _orders(space, point)
     changes = [
         (column, *change)
         for column, parameter in enumerate(space.parameters)
-        for change in _choices(parameter, int(point[column]), _order(parameter, mapping), space)
+        for change in _choices(parameter, int(point[column]), orders.get(parameter.name, []), space)
     ]
     points = np.tile(point, (len(changes) + 1, 1))
     for row, (column, choice, _) in enumerate(changes, start=1):
@@ -84,7 +91,8 @@ def find_neighbours(
     _, firsts = np.unique(space.identities(points), return_index=True)
     kept = sorted(set(firsts.tolist()) - {0})
     made = [changes[row - 1] for row in kept]
-    return tuple(_evaluated(problem, mapping, objectives, points[[0, *kept]], made))
+    computed = [each for each in objectives if problem.figures.issuperset(each.factors)]
+    return tuple(_evaluated(problem, orders, computed, points[[0, *kept]], made))
 
 
 def better(neighbours: Iterable[Neighbour], objective: str) -> list[Neighbour]:
@@ -105,7 +113,7 @@ def better_with_room(neighbours: Iterable[Neighbour], objective: str) -> list[Ne
 
 def _first_of_each(neighbours: Iterable[Neighbour], objective: str, valid: bool) -> list[Neighbour]:
     def order(each: Neighbour) -> tuple[int, float]:
-        return each.l1_over + each.l2_over, each.changes[objective]
+        return sum(each.over.values()), each.changes[objective]
 
     improving = (each for each in neighbours if each.changes[objective] < -_ROUNDING)
     found: dict[str, Neighbour] = {}
@@ -129,14 +137,32 @@ def _space_of(space: MapSpace, mapping: Mapping) -> MapSpace:
     raise first
 
 
-def _order(parameter: Parameter, mapping: Mapping) -> list[str]:
-    """Return the dimensions of the loops of a parameter's level, outermost first."""
-    level = mapping.levels[0 if parameter.name.startswith("l2") else -1]
-    return [loop.dim for loop in level.loops]
+def _orders(space: Space, point: Points) -> dict[str, list[str]]:
+    """Return the dimensions of the loops of each level or memory, outermost first.
+
+    They are by the name of the parameter. Loops that cut nothing are last.
+    """
+    mapping = space.decode(point)
+    if isinstance(space, MapSpace):
+        loops = {
+            name: [loop.dim for loop in level.loops]
+            for name, level in zip(LEVELS, mapping.levels, strict=True)
+        }
+    else:
+        assert isinstance(space, HierarchySpace)
+        loops = {
+            element.name: [dim for dim, _ in cutting]
+            for element, cutting in zip(space.hardware.elements, mapping, strict=True)
+            if isinstance(element, MemoryElement)
+        }
+    return {
+        f"{name}_order": [*dims, *(dim for dim in space.extents if dim not in dims)]
+        for name, dims in loops.items()
+    }
 
 
 def _choices(
-    parameter: Parameter, choice: int, order: list[str], space: MapSpace
+    parameter: Parameter, choice: int, order: list[str], space: Space
 ) -> Iterator[tuple[int, str]]:
     """Yield other choices of a parameter, and what they are called."""
     if parameter.kind == "order":
@@ -167,8 +193,8 @@ def _scaled(parameter: Parameter, choice: int) -> list[int]:
 
 
 def _evaluated(
-    problem: Problem,
-    mapping: Mapping,
+    problem: AnyProblem,
+    orders: dict[str, list[str]],
     objectives: Iterable[Objective],
     points: Points,
     changes: list[_Change],
@@ -176,13 +202,11 @@ def _evaluated(
     """Yield the neighbours of the first of int32[N + 1, D] vectors, which N changes made."""
     rows, parameters = problem.evaluate(points), problem.space.parameters
     values = {each.name: each.function(rows.metrics) for each in objectives}
-    limits = ((_L1_BYTES, problem.hardware.l1_bytes), (_L2_BYTES, problem.hardware.l2_bytes))
-    over = [np.fmax(rows.metrics[:, column] - limit, 0).tolist() for column, limit in limits]
     for row, (column, _, after) in enumerate(changes, start=1):
         parameter = parameters[column]
         before = str(parameter.values[int(points[0, column])])
         if parameter.kind == "order":
-            before = " ".join(_order(parameter, mapping))
+            before = " ".join(orders[parameter.name])
         yield Neighbour(
             parameter.name,
             before,
@@ -190,5 +214,23 @@ def _evaluated(
             points[row],
             STATUSES[rows.status[row]],
             {name: float(value[row] / value[0]) - 1 for name, value in values.items()},
-            *(int(each[row]) for each in over),
+            _over(problem, points[row], rows.metrics[row]),
         )
+
+
+def _over(problem: AnyProblem, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
+    """Return the bytes that are missing, by memory."""
+    if isinstance(problem, HierarchyProblem):
+        cost, _ = problem.space.evaluator.evaluate(problem.space.decode(point))
+        return {
+            fill.name: math.ceil((fill.needed_bits - fill.capacity_bits) / 8)
+            for fill in (() if cost is None else fills_of(problem.hardware, cost))
+            if fill.capacity_bits is not None and fill.needed_bits > fill.capacity_bits
+        }
+    hardware = require_two_levels(problem, "L1 and L2").hardware
+    limits = {"L1": (_L1_BYTES, hardware.l1_bytes), "L2": (_L2_BYTES, hardware.l2_bytes)}
+    return {
+        name: int(metrics[column] - room)
+        for name, (column, room) in limits.items()
+        if metrics[column] > room
+    }

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from maestro_env.explanation.bottleneck import Bottleneck
+from maestro_env.explanation.neighbours import Neighbour, better, better_with_room
 from maestro_env.explanation.reuse import Stage
 from maestro_env.explanation.traffic import TENSORS, Energy
+
+_MOST_NEIGHBOURS = 5
 
 Rows = Sequence[Sequence[str]]
 
@@ -75,6 +78,50 @@ def reuse_lines(reuse: Mapping[str, Sequence[Stage]], main: str) -> Iterator[str
         way = "to" if tensor == "output" else "from"
         rows.append((f"  {way} {main}", f"{stages[-1].moved:,.0f} words", ""))
         yield from table(rows)
+
+
+def neighbour_lines(
+    neighbours: Sequence[Neighbour], objective: str, no_neighbours: str
+) -> Iterator[str]:
+    """Yield what changes of one parameter lower an objective, or would with more room.
+
+    Args:
+        neighbours: of the mapping.
+        objective: its name.
+        no_neighbours: why there are none; empty if there are.
+    """
+    if no_neighbours:
+        yield f"Neighbours: none: {no_neighbours}"
+        return
+    names = list(neighbours[0].changes) if neighbours else []
+    found = better(neighbours, objective)[:_MOST_NEIGHBOURS]
+    yield f"Changes of one parameter that lower {objective}{'' if found else ': none'}"
+    if not found:
+        # What lowers something else shows what is traded for what.
+        others = [each for name in names for each in better(neighbours, name)[:1]]
+        found = list({id(each): each for each in others}.values())
+        if found:
+            yield "  of those that lower something else the best"
+    blocked = better_with_room(neighbours, objective)[:_MOST_NEIGHBOURS]
+    header = ("", *names, "")
+    rows = [(*_changed(each, names), "") for each in found]
+    rows += [(*_changed(each, names), _overflow(each)) for each in blocked]
+    if rows:
+        yield from table([header, *rows], left=(0, len(names) + 1))
+
+
+def _changed(neighbour: Neighbour, names: Sequence[str]) -> tuple[str, ...]:
+    change = f"{neighbour.parameter} {neighbour.before} -> {neighbour.after}"
+    if neighbour.before.isdigit():
+        before, after = int(neighbour.before), int(neighbour.after)
+        verb = {2 * before: "doubling ", before // 2: "halving "}.get(after, "")
+        change = verb + change
+    return change, *(f"{neighbour.changes[name]:+.2%}" for name in names)
+
+
+def _overflow(neighbour: Neighbour) -> str:
+    missing = [f"{name} by {count:,} B" for name, count in neighbour.over.items()]
+    return f"overflows {' and '.join(missing)}"
 
 
 def table(rows: Rows, left: Sequence[int] = (0,)) -> Iterator[str]:
