@@ -305,6 +305,23 @@ def _goal(path: Path) -> Goal:
     return make_goal(config, find_layer(LAYER), config.accelerator(), "latency")
 
 
+def test_what_needs_energies_that_are_not_known_is_left_out_or_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # No technology is of words of 4 bits.
+    chip, out = tmp_path / "own.yaml", tmp_path / "out"
+    chip.write_text(f"word_bits: 4\n{SMALL}")
+    flags = [f"--hardware={chip}", "--objective=latency", "--samples=40"]
+    assert run(*flags, f"--out={out}") == 0
+    assert load(out / "best_cost.json")["real"]["energy_mj"] is None
+    text = reported(out)
+    assert "| DRAM GB/s | spad GB/s |" in text
+    assert "energy mJ" not in text
+    capsys.readouterr()
+    assert map_network(["alexnet", *flags, f"--out={tmp_path / 'net'}"]) == 2
+    assert "no energies of own are known" in capsys.readouterr().err
+
+
 def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, chip, out = tmp_path / "net.csv", tmp_path / "own.yaml", tmp_path / "out"
     table.write_text("M,N,K,0,0,0,T\n8,8,8,1,1,1,3\n8,16,4,1,1,1,3\n")

@@ -92,11 +92,18 @@ class SearchSettings:
 
         Raises:
             ModelError: the mapper, or prior and proof, need mappings of two levels.
+            UsageError: no energies are known, of which fronts are too.
         """
+        problem = goals[0].problem
+        if "energy_nj" not in problem.figures:
+            raise UsageError(
+                f"no energies of {problem.hardware.name or 'the accelerator'} are known; allowed "
+                "for a network: one with energies in its file"
+            )
         if self.mapper is not None:
             require_fit([self.mapper], goals)
         else:
-            require_two_levels(goals[0].problem, "mapping without a mapper such as marl")
+            require_two_levels(problem, "mapping without a mapper such as marl")
 
 
 @dataclass(frozen=True, eq=False)

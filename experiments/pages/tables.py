@@ -23,7 +23,7 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
             _text(section.objective or ""),
             _share(section.gap(choice), "-"),
             *map(_bytes, (choice.l1_bytes, choice.l2_bytes)),
-            Keyed("-", None) if choice.area_um2 is None else _number(choice.area_um2),
+            _number(choice.area_um2),
         )
         for section in sections
         for choice in section.choices
@@ -151,7 +151,9 @@ def _text(text: str) -> Keyed:
     return Keyed(shown(text), shown(text))
 
 
-def _number(value: float) -> Keyed:
+def _number(value: float | None) -> Keyed:
+    if value is None:
+        return Keyed("-", None)
     text = f"{value:,.0f}" if 1e3 <= value < 1e9 else significant(value, 5)
     return Keyed(text, value if np.isfinite(value) else None)
 
