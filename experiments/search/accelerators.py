@@ -51,7 +51,7 @@ def find_accelerator(hardware: str | Accelerator, model: str) -> Accelerator:
         priced = with_energies(found, technology)
     except HardwareError:
         return found
-    return replace(priced, name=f"{found.name} with {technology.name} energies")
+    return replace(priced, name=f"{found.name or 'hardware'} with {technology.name} energies")
 
 
 def accelerator_record(accelerator: Accelerator) -> dict[str, Any]:
