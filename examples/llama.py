@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
-from experiments.network.layer_search import SearchSettings
 from experiments.network.networks import map_network
 
 WIDTH, HEADS, KEY_HEADS, HIDDEN, BLOCKS = 4096, 32, 8, 14336, 32
@@ -15,7 +14,7 @@ OF_HEAD = WIDTH // HEADS
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--tokens", type=int, default=128, help="of the prompt")
-flags.add_argument("--samples", type=int, default=200, help="proposals, before the proof")
+flags.add_argument("--hardware", default="edge", help="as for maestro-env map")
 arguments = flags.parse_args()
 
 
@@ -48,8 +47,7 @@ began = time.perf_counter()
 with torch.device("meta"):
     module = nn.Sequential(*(Decoder() for _ in range(BLOCKS)))
     tokens = torch.empty(1, arguments.tokens, WIDTH)
-settings = SearchSettings(samples=arguments.samples)
-result = map_network(module, tokens, hardware="edge", settings=settings)
+result = map_network(module, tokens, hardware=arguments.hardware)
 best = result.best_of_network()
 seconds = time.perf_counter() - began
 print(f"{len(result.layers)} distinct layers, mapped in {seconds:.1f} s")
