@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from experiments.pages.found import Found
-from experiments.pages.sections import Section
+from experiments.pages.sections import Choice, Section
 from experiments.shown.statistics import iqm
 from experiments.shown.tables import Keyed, Sheet, figure, shown, shown_gap, significant
 from maestro_env.base.real_units import RealFigures
@@ -15,6 +15,9 @@ from maestro_env.base.real_units import RealFigures
 
 def totals_table(sections: Iterable[Section]) -> Sheet:
     """Return what networks take: a row for every choice of mappings."""
+    choices = [(section, choice) for section in sections for choice in section.choices]
+    # Of accelerators with two buffers.
+    sized = any(choice.area_um2 is not None for _, choice in choices)
     rows = [
         (
             _text(section.title),
@@ -22,21 +25,24 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
             *map(_number, (choice.latency_cycles, choice.energy_nj, choice.edp)),
             _text(section.objective or ""),
             _share(section.gap(choice), "-"),
-            *map(_bytes, (choice.l1_bytes, choice.l2_bytes)),
-            _number(choice.area_um2),
+            *(_needs(choice) if sized else ()),
         )
-        for section in sections
-        for choice in section.choices
+        for section, choice in choices
     ]
     right = (
         *("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", "minimised", "above\nbound"),
-        *("L1\nB per PE", "L2\nB", "area\num^2"),
+        *(("L1\nB per PE", "L2\nB", "area\num^2") if sized else ()),
     )
+    needs = ", on one accelerator whose buffers are as large as the most demanding layer needs"
     note = (
-        "Layers run one after the other, on one accelerator whose buffers are as large as the most "
-        "demanding layer needs. No choice of mappings is below the bound."
+        f"Layers run one after the other{needs if sized else ''}. No choice of mappings is below "
+        "the bound."
     )
     return Sheet("Totals", ("network", "mappings"), right, rows, note)
+
+
+def _needs(choice: Choice) -> tuple[Keyed, ...]:
+    return _bytes(choice.l1_bytes), _bytes(choice.l2_bytes), _number(choice.area_um2)
 
 
 def layers_table(section: Section) -> Sheet | None:
