@@ -204,3 +204,35 @@ def test_junk_gives_the_declared_error_alone(text: str, value: object, rng: Any)
     for each in (text, yaml.safe_dump({"memories": elements})):
         with contextlib.suppress(HardwareError):
             read_hierarchy(each)
+
+
+# ---- Technologies -------------------------------------------------------------------------------
+
+SMALL = """
+memories:
+- memory: DRAM
+- {memory: buffer, capacity_bits: 64KB, read_pj_per_bit: 3}
+- {memory: registers, capacity_bits: 8B}
+"""
+
+
+def test_a_technology_gives_what_the_file_has_no_energies_of() -> None:
+    found = read_hierarchy(f"technology: cmos40-hbm2{SMALL}", name="mine")
+    assert found.name == "mine with cmos40-hbm2 energies"
+    main, buffer, registers = found.elements
+    assert isinstance(main, MemoryElement)
+    assert main.read_pj_per_bit == main.write_pj_per_bit == pytest.approx(3.9)
+    assert isinstance(buffer, MemoryElement)
+    assert (buffer.read_pj_per_bit, buffer.write_pj_per_bit) == (3, 0)
+    assert isinstance(registers, MemoryElement)
+    assert registers.read_pj_per_bit == pytest.approx(0.009)
+    assert read_hierarchy(hierarchy_text(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("technology", "said"),
+    [("cmos4", "line 1, technology: unknown"), ("cmos40-16bit", "allowed: 16")],
+)
+def test_technologies_that_do_not_fit(technology: str, said: str) -> None:
+    with pytest.raises(HardwareError, match=said):
+        read_hierarchy(f"technology: {technology}{SMALL}")

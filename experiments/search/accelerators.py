@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from maestro_env.accelerators.finding import find_hardware, find_hierarchy, has_memories
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
-from maestro_env.accelerators.silicon import has_energies, with_energies
+from maestro_env.accelerators.silicon import has_energies, priced
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError
 from maestro_env.base.registry import look_up
@@ -48,10 +47,9 @@ def find_accelerator(hardware: str | Accelerator, model: str) -> Accelerator:
     if has_energies(found) or technology is None:
         return found
     try:
-        priced = with_energies(found, technology)
+        return priced(found, technology)
     except HardwareError:
         return found
-    return replace(priced, name=f"{found.name or 'hardware'} with {technology.name} energies")
 
 
 def accelerator_record(accelerator: Accelerator) -> dict[str, Any]:

@@ -21,8 +21,11 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.silicon import priced
+from maestro_env.accelerators.technologies import find_technology
+from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import plain_number
-from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.errors import HardwareError, MaestroEnvError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 
 _KINDS = {MemoryElement: "memory", FanoutElement: "fanout"}
@@ -52,15 +55,17 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
             "name": Part.text,
             "clock_mhz": _clock_mhz,
             "word_bits": Part.integer,
+            "technology": _technology,
             "memories": lambda part: [_element(each, readers) for each in part.items()],
             "mac": lambda part: MacElement(**_read(part, _MAC)),
         },
     )
     if "memories" not in values:
         root.fail("memories is missing; it is the list of memories and fan-outs")
-    elements = values.pop("memories")
+    elements, technology = values.pop("memories"), values.pop("technology", None)
     try:
-        return Hierarchy(elements, **{"name": name, **values})
+        hierarchy = Hierarchy(elements, **{"name": name, **values})
+        return hierarchy if technology is None else priced(hierarchy, technology)
     except HardwareError as error:
         root.fail(str(error))
 
@@ -154,6 +159,13 @@ def _cache(part: Part) -> Cache:
     if missing := [key for key in readers if key not in values]:
         part.fail(f"has no {' and no '.join(missing)}; a cache has {', '.join(readers)}")
     return Cache(**values)
+
+
+def _technology(part: Part) -> Technology:
+    try:
+        return find_technology(part.text().strip())
+    except MaestroEnvError as error:
+        part.fail(str(error))
 
 
 def _clock_mhz(part: Part) -> float:

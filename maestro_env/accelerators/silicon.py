@@ -38,6 +38,12 @@ def with_energies(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
     return replace(hierarchy, elements=elements, mac=mac)
 
 
+def priced(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
+    """Return the same, with a name that says which technology it is."""
+    name = f"{hierarchy.name or 'hardware'} with {technology.name or 'given'} energies"
+    return replace(with_energies(hierarchy, technology), name=name)
+
+
 def has_energies(hierarchy: Hierarchy) -> bool:
     """Say whether an accelerator has any energy of its own."""
     energies = ("read_pj_per_bit", "write_pj_per_bit", "pj_per_bit")
