@@ -234,6 +234,14 @@ def test_evaluate_prices_a_mapping_again(
     assert "Changes of one parameter that lower energy" in capsys.readouterr().out
     assert explain([str(finished), "--objective=area"]) == 2
     assert "objective area needs area_um2" in capsys.readouterr().err
+    whole = tmp_path / "whole.json"
+    nest = load(finished / "best_mapping.json")
+    nest["loops"] |= {"DRAM": [], "scratchpad": []}
+    whole.write_text(json.dumps(nest))
+    assert evaluate([str(whole), "--layer=vgg16_l2", "--hardware=gemmini"]) == 1
+    told = capsys.readouterr().out
+    assert "fanout_exceeded: loops of rows take 192 instances, of 16" in told
+    assert " cycles, " not in told
     damaged = tmp_path / "damaged.json"
     damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))
     assert evaluate([str(damaged), f"--layer={LAYER}", "--hardware=gemmini"]) == 2

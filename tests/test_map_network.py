@@ -57,6 +57,7 @@ def test_it_maps_to_any_memories_as_the_command_does(network: str, tmp_path: Pat
     flags = ("--samples=20", "--front=5", "--hardware=gemmini", f"--out={out}")
     assert command([network, *flags]) == 0
     told = json.loads((out / "network.json").read_text())
+    assert SearchSettings.of("hierarchy", samples=20).front == 20
     quick = SearchSettings.of("hierarchy", samples=20, front=5)
     for hardware in ("gemmini", find_hierarchy("gemmini")):
         result = map_network(network, hardware=hardware, settings=quick)

@@ -22,6 +22,7 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
+from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
@@ -83,10 +84,12 @@ def _evaluate_nest(config: Config) -> int:
         return form.write_nest(mapping, problem.layer, problem.hardware)
 
     _write(config, written)
-    cost, status = problem.space.evaluator.evaluate(mapping)
+    evaluator = problem.space.evaluator
+    cost, status = evaluator.evaluate(mapping)
+    told = nest_status(evaluator, mapping)
     print(f"{mapping_text(problem, mapping)}\n")
-    print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {status}"))
-    if cost is not None:
+    print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
+    if cost is not None and status == STATUSES[OK]:
         for line in taken(problem, mapping):
             print(line)
         print()

@@ -34,7 +34,7 @@ from maestro_env.optimum.solving import Limits, opening, solving
 from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
-OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000, "front": 2_000}
+OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000}
 """Settings under the model ``hierarchy``: prior and proof need mappings of two levels.
 
 A mapper takes more samples than they do.
@@ -82,10 +82,14 @@ class SearchSettings:
 
     @classmethod
     def of(cls, model: str, **given: Any) -> SearchSettings:
-        """Return settings, where nothing or None is given the defaults under a cost model."""
-        defaults = OF_ANY_MEMORIES if model == MODEL else {}
+        """Return settings, where nothing or None is given the defaults under a cost model.
+
+        The default of ``front`` is the number of samples.
+        """
+        defaults = OF_ANY_MEMORIES if model == MODEL else {"samples": PROPOSALS}
         named = {name: value for name, value in given.items() if value is not None}
-        return cls(**{**defaults, **named})
+        settings = {**defaults, **named}
+        return cls(**{"front": settings["samples"], **settings})
 
     def require_fit(self, goals: Sequence[Goal]) -> None:
         """Refuse layers that cannot be mapped so.

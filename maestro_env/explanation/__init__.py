@@ -22,6 +22,7 @@ from maestro_env.explanation.hierarchy import (
     HierarchyExplanation,
     explain_hierarchy,
     nest_bottleneck,
+    nest_status,
 )
 from maestro_env.explanation.hierarchy_parts import Fill, Utilization
 from maestro_env.explanation.neighbours import (
@@ -70,6 +71,7 @@ __all__ = [
     "find_bottleneck",
     "find_neighbours",
     "nest_bottleneck",
+    "nest_status",
     "textbook_dataflows",
     "time_steps",
 ]

@@ -171,7 +171,7 @@ def explain_hierarchy(
     """
     cost, status = evaluator.evaluate(mapping)
     if cost is None or status != "ok":
-        raise MappingError(_why_invalid(evaluator, mapping, cost, status))
+        raise MappingError(nest_status(evaluator, mapping))
     first = evaluator.hierarchy.names[0]
     outermost = [each for each in cost.traffic if each.parent == first]
     parts = (
@@ -211,13 +211,11 @@ def nest_bottleneck(evaluator: HierarchyEvaluator, mapping: NestMapping) -> Bott
     return bottleneck_among(limits, partial(_latency_without, evaluator, mapping))
 
 
-# --- What is found out --------------------------------------------------------------------------
-
-
-def _why_invalid(
-    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost | None, status: str
-) -> str:
-    """Name what exceeds a limit, and the way out."""
+def nest_status(evaluator: HierarchyEvaluator, mapping: NestMapping) -> str:
+    """Return the status of a mapping; of an invalid one also what is wrong, and the way out."""
+    cost, status = evaluator.evaluate(mapping)
+    if status == "ok":
+        return status
     elements = evaluator.hierarchy.elements
     if cost is not None:
         for fill in fills_of(evaluator.hierarchy, cost):
@@ -239,6 +237,9 @@ def _why_invalid(
         "overflow": "counters exceed 2^60; allowed: smaller layers, or fewer units",
     }
     return f"{status}: {hints.get(status, '')}"
+
+
+# --- What is found out --------------------------------------------------------------------------
 
 
 def _neighbours(

@@ -32,6 +32,8 @@ def given_axes(base: Hierarchy, text: str) -> dict[str, Values]:
     axes: dict[str, Values] = {}
     for part in text.split(";"):
         name, _, values = (each.strip() for each in part.partition("="))
+        if not name:
+            raise UsageError("--sizes has an empty part; allowed: such as rows=8,16;columns=16")
         if name not in sizable:
             raise UnknownNameError("element in --sizes", name, sizable)
         axis = _axis(sizable[name])
@@ -67,7 +69,7 @@ def sized(base: Hierarchy, technology: Technology, values: Mapping[str, int]) ->
     """
     elements = [_sized(each, values.get(_axis(each))) for each in base.elements]
     axes = axes_of(values)
-    name = "-".join(f"{each.label}{each.short(values[each.name])}" for each in axes)
+    name = "-".join(f"{each.label}_{each.short(values[each.name])}" for each in axes)
     return with_energies(replace(base, elements=elements, name=name), technology)
 
 

@@ -49,7 +49,7 @@ class _Designs:
         None,
         f"technology of all accelerators: {', '.join(WITH_AREAS)}; {DEFAULT.name} as GAMMA has "
         "areas and no energy of main memory; or fields as in a file (default: that of "
-        "--hardware if it has areas, else the first for its words)",
+        "--hardware if it has two buffers and areas, else the first for its words)",
         value="name",
     )
     search: int | None = option(

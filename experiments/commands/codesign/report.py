@@ -33,6 +33,8 @@ from experiments.study.sweep.fronts import (
     some_of,
 )
 from experiments.study.sweep.grid_axes import axes_of
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.silicon import has_energies
 from maestro_env.base.errors import printable
 from maestro_env.environments.texts import text_of_technology
 
@@ -138,6 +140,7 @@ def _described(outcome: Explored) -> dict[str, Any]:
         **{name: getattr(config, name) for name in ("objective", "mapper", "samples", "seed")},
         "search": config.search,
         "technology": text_of_technology(grid.technology),
+        "own_energies": isinstance(grid.base, Hierarchy) and has_energies(grid.base),
         "base": accelerator_record(grid.base),
         "grid": {name: list(values) for name, values in grid.axes.items()},
         "budget_um2": grid.budget_um2,

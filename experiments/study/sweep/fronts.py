@@ -95,7 +95,7 @@ def front_sheet(entry: Mapping[str, Any]) -> Sheet:
             named(each["hardware"]),
             *(figure(each[axis.name], axis.text(each[axis.name])) for axis in axes),
             *(figure(each[name]) for name in TOTALS),
-            shown_gap(each["above_bound"]),
+            shown_gap(each.get("above_bound", each["gap"])),
         )
         for each in told
     ]
@@ -106,6 +106,8 @@ def front_sheet(entry: Mapping[str, Any]) -> Sheet:
         f"{' + '.join(entry['networks'])}: front of {entry['looked_at']:,} accelerators within "
         f"{entry['budget_um2'] / UM2_A_MM2:.4g} mm^2, technology {entry['technology']}"
     )
+    if entry.get("own_energies"):
+        title += " where the file has no energies"
     headers = (*columns, *figures, *searches)
     return Sheet(title, ("hardware",), headers, rows, _note(entry, len(told), distance))
 

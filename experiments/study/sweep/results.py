@@ -181,9 +181,11 @@ def summary_sheet(results: Results, summary: Sequence[tuple[Any, ...]]) -> Sheet
         *("mapped\ncells", "valid\nsamples"),
     )
     rows = [_cells(dict(zip(SUMMARY, row, strict=True))) for row in summary[:_MOST_ROWS]]
+    needs = "; buffers are as large as the most demanding layer needs"
+    sized = any(isinstance(each, Hardware) for each in sweep.hardware)
     note = (
         "Interquartile means over seeds. Latency and energy are sums over all executions of the "
-        "layers, EDP is their product; buffers are as large as the most demanding layer needs. "
+        f"layers, EDP is their product{needs if sized else ''}. "
         "Times best: geometric mean over layers of the best value to the best one that any mapper "
         "found."
     )
