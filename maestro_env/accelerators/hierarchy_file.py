@@ -162,8 +162,9 @@ def _cache(part: Part) -> Cache:
 
 
 def _technology(part: Part) -> Technology:
+    text = part.text().strip()
     try:
-        return find_technology(part.text().strip())
+        return find_technology(text)
     except MaestroEnvError as error:
         part.fail(str(error))
 
