@@ -6,7 +6,7 @@ import pytest
 from commands import validation
 
 from experiments.commands.validation.eyeriss import BATCH, MEASURED
-from experiments.commands.validation.row_stationary import CHIP, MAPPINGS, predict
+from experiments.commands.validation.row_stationary import MAPPINGS, chip, predict
 from maestro_env.accelerators.chips import CHIPS
 
 EYERISS = CHIPS["eyeriss"].hardware
@@ -60,7 +60,7 @@ def test_row_stationary_mappings_keep_the_measured_pes_at_work() -> None:
         # The last strip of CONV1 has six rows of outputs in place of seven.
         idle = 55 / 56 if measured.layer.name == "CONV1" else 1
         assert measured.layer.macs / cycles == pytest.approx(measured.active_pes * idle)
-        assert cycles / CHIP.clock_mhz / 1000 < measured.processing_ms
+        assert cycles / chip().clock_mhz / 1000 < measured.processing_ms
 
 
 def test_the_command_sets_all_layers_beside_the_models(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
+from functools import cache
 
 from experiments.commands.validation.eyeriss import MEASURED, Measured
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement
+from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 
-CHIP = find_hierarchy("eyeriss")
-_ROWS, _COLUMNS = (
-    each.size for each in CHIP.elements if isinstance(each, FanoutElement) and each.size
-)
+
+@cache
+def chip() -> Hierarchy:
+    """Return the accelerator; its file is read only when it is needed."""
+    return find_hierarchy("eyeriss")
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,12 @@ class RowStationary:
         Inputs in the buffer serve all m filters, whose sums stay there until they have met all
         channels; so filters are the innermost loop over passes, then channels.
         """
+        array = [each.size for each in chip().elements if isinstance(each, FanoutElement)]
+        height, width = (size or 0 for size in array)
         passes = [("G", 1), ("K", self.m), ("N", self.n), ("P", self.e), ("C", self.q * self.r)]
-        rows, columns = [("P", _COLUMNS), ("C", self.q), ("R", 1)], [("P", 1)]
+        rows, columns = [("P", width), ("C", self.q), ("R", 1)], [("P", 1)]
         # PE sets stand one above the other, or else side by side.
-        (rows if self.t * filter_rows <= _ROWS else columns).append(("K", self.p))
+        (rows if self.t * filter_rows <= height else columns).append(("K", self.p))
         return [passes, [("K", self.p * self.t)], [("N", 1), ("Q", 1)], rows, columns, [], [], []]
 
 
@@ -83,10 +87,11 @@ def compare() -> None:
 
 def _compare(measured: Measured, parameters: RowStationary) -> tuple[str, ...]:
     cost = predict(measured, parameters)
-    assert CHIP.clock_mhz is not None
-    a_ms = CHIP.clock_mhz * 1000
+    clock = chip().clock_mhz
+    assert clock is not None
+    a_ms = clock * 1000
     compute, took = cost.compute_cycles / a_ms, cost.latency_cycles / a_ms
-    megabytes = {key: words * CHIP.word_bits / 8e6 for key, words in cost.accesses.items()}
+    megabytes = {key: words * chip().word_bits / 8e6 for key, words in cost.accesses.items()}
     fills = megabytes["DRAM", "input"]
     buffer = megabytes["glb", "input"] + megabytes["glb", "output"]
     moved = sum(megabytes["DRAM", tensor] for tensor in TENSORS)
@@ -108,7 +113,7 @@ def _compare(measured: Measured, parameters: RowStationary) -> tuple[str, ...]:
 def predict(measured: Measured, parameters: RowStationary) -> HierarchyCost:
     """Return what a mapping of a layer costs on the chip."""
     mapping = parameters.mapping(measured.layer.extents["R"])
-    cost, status = HierarchyEvaluator(measured.layer, CHIP).evaluate(mapping)
+    cost, status = HierarchyEvaluator(measured.layer, chip()).evaluate(mapping)
     assert cost is not None, status
     return cost
 
