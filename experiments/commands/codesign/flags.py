@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
+from experiments.network.layer_search import OF_ANY_MEMORIES
 from experiments.search.goals import AnyProblemConfig
 from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
@@ -14,8 +15,6 @@ WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas
 """Technologies that know what buffers take up."""
 
 _MAPPER = f"optimum:start=prior:samples={PROPOSALS}:nodes=200000"
-# Prior and proof need mappings of two levels.
-_OF_ANY_MEMORIES = "marl"
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ class _Designs:
     objective: str = option("edp", "what to minimise for every layer, as for run")
     mapper: str | None = option(
         None,
-        f"mapper of every layer, as for run (default: {_MAPPER}; {_OF_ANY_MEMORIES} under model "
-        f"{MODEL})",
+        f"mapper of every layer, as for run (default: {_MAPPER}; {OF_ANY_MEMORIES['mapper']} under "
+        f"model {MODEL})",
     )
     samples: int = option(1000, "evaluations per layer", least=1)
     seed: int = option(0, "seed of all searches")
@@ -86,5 +85,5 @@ class Config(AnyProblemConfig, _Designs):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.mapper is None:
-            mapper = _OF_ANY_MEMORIES if self.model == MODEL else _MAPPER
+            mapper = OF_ANY_MEMORIES["mapper"] if self.model == MODEL else _MAPPER
             object.__setattr__(self, "mapper", mapper)
