@@ -41,6 +41,9 @@ class Opening(Protocol):
     def points(self, problem: AnyProblem, objective: Objective) -> Points:
         """Return some, int32[N, D]."""
 
+    def learnt(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
+        """Return, in one line, which layers of goals training knew; None for none of them."""
+
     def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches begin with them; None for nothing."""
 
@@ -72,6 +75,10 @@ class Mapper(ABC, Generic[Config]):
         Raises:
             MaestroEnvError: names the setting, model or objective and the allowed ones.
         """
+
+    def learnt(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
+        """Return, in one line, which layers of goals training knew; None for none of them."""
+        return self.opening.learnt(goals) if self.opening else None
 
     def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches for these goals; None for nothing."""

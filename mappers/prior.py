@@ -11,11 +11,11 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.prior.expected import gap_warning
 from maestro_env.prior.proposals import Prior, Proposals, likeliest, load_prior
-from maestro_env.prior.warning import prior_warning
+from maestro_env.prior.warning import prior_warning, seen_warning
 from mappers.agents.elites import Elites
 from mappers.base import AskTellMapper
 from mappers.parts.arrays import Floats
@@ -45,6 +45,9 @@ class PriorMapper(AskTellMapper[PriorConfig]):
     """Tries what a trained policy proposes, then variants of the best too."""
 
     DEFAULT = PriorConfig()
+
+    def learnt(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
+        return seen_warning(load_prior(self.config.file).file, _two_levels(goals))
 
     def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return _warning(load_prior(self.config.file), goals)
@@ -101,12 +104,21 @@ class PriorOpening:
     def points(self, problem: AnyProblem, objective: Objective) -> Points:
         return likeliest(require_two_levels(problem, "start=prior"), objective)
 
+    def learnt(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
+        return seen_warning(load_prior().file, _two_levels(goals))
+
     def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return _warning(load_prior(), goals)
 
 
+def _two_levels(
+    goals: Iterable[tuple[AnyProblem, Objective]],
+) -> list[tuple[Problem, Objective]]:
+    return [(require_two_levels(problem, "a prior"), goal) for problem, goal in goals]
+
+
 def _warning(prior: Prior, all_goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
-    goals = [(require_two_levels(problem, "a prior"), goal) for problem, goal in all_goals]
+    goals = _two_levels(all_goals)
     return (
         "; ".join(filter(None, (prior_warning(prior.file, goals), gap_warning(prior, goals))))
         or None

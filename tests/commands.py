@@ -8,6 +8,7 @@ from experiments.shell import cli
 
 audit = partial(cli.main, "audit")
 bench = partial(cli.main, "bench")
+benchmark = partial(cli.main, "benchmark")
 cluster = partial(cli.main, "cluster")
 codesign = partial(cli.main, "codesign")
 compare = partial(cli.main, "compare")

@@ -1,7 +1,7 @@
 """Compares the gaps that the shipped prior expects of itself with those that it has.
 
 python tests/expected_gaps.py       200 random problems, drawn as for training, then the 500 of
-                                    ``maestro-env pretrain --unusual``
+                                    split ``ood-both`` of ``maestro-env benchmark``
 
 What has no proof after half a million boxes is left out.
 """
@@ -16,8 +16,8 @@ from random import Random
 import numpy as np
 from scipy.stats import spearmanr
 
-from experiments.commands.pretrain.benchmark.unusual import unusual_problems
-from experiments.commands.pretrain.training.problems import is_bounded, random_problem
+from experiments.problems.training import is_bounded, random_problem
+from experiments.problems.unusual import unusual_problems
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.solving import Limits, solve

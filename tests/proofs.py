@@ -2,7 +2,7 @@
 
 python tests/proofs.py paper       the cells of the paper's tables and those for tuning
 python tests/proofs.py full17      five convolutions outside of the zoo, whose windows are cut too
-python tests/proofs.py unusual     the 500 problems of ``maestro-env pretrain --unusual``
+python tests/proofs.py unusual     the 500 of split ``ood-both`` of ``maestro-env benchmark``
 python tests/proofs.py SEED        30 random layers, each on two of 10 random machines
 
 Searches take one thread, and at most 30 seconds for ``full17``, 60 for the others; proposals of the
@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from optimum_helpers import EDP, LATENCY, problem
 
-from experiments.commands.pretrain.benchmark.unusual import MACHINES, unusual_problems
-from experiments.commands.pretrain.training.drawn import between
 from experiments.commands.verify.certificate.check import verify
+from experiments.problems.drawn import between
+from experiments.problems.unusual import MACHINES, unusual_problems
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from commands import hardware
 
-from experiments.commands.pretrain.training.problems import distinct_layers, has_mapping
+from experiments.problems.training import distinct_layers, has_mapping
 from experiments.search.goals import ProblemConfig, make_goal
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.chips import CHIPS

@@ -61,7 +61,18 @@ ROOMS = {
         *("optimum", "explanation", "exchange", "environments", "datasets", "compat"),
     ),
     "experiments": (
-        *("shell", "shown", "store", "search", "proving", "pages", "study", "network", "paper"),
+        *(
+            "shell",
+            "shown",
+            "store",
+            "search",
+            "proving",
+            "problems",
+            "pages",
+            "study",
+            "network",
+            "paper",
+        ),
         "commands",
     ),
 }

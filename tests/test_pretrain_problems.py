@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.commands.pretrain.training import drawn
-from experiments.commands.pretrain.training.drawn import HELD_MACHINE
-from experiments.commands.pretrain.training.problems import (
+from experiments.problems import drawn
+from experiments.problems.drawn import HELD_MACHINE
+from experiments.problems.training import (
     distinct_layers,
     has_mapping,
     random_problem,

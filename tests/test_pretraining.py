@@ -17,12 +17,12 @@ pytest.importorskip("torch")
 
 import torch
 
-from experiments.commands.pretrain.training.drawn import HELD_MACHINE
-from experiments.commands.pretrain.training.labels import Label
-from experiments.commands.pretrain.training.lessons import Lesson, Taught, draw_lessons, lessons_of
-from experiments.commands.pretrain.training.making import make_label
-from experiments.commands.pretrain.training.problems import distinct_layers, shapes_of
-from experiments.commands.pretrain.training.trainer import Settings, Training
+from experiments.commands.pretrain.lessons import Lesson, Taught, draw_lessons, lessons_of
+from experiments.commands.pretrain.making import make_label
+from experiments.commands.pretrain.trainer import Settings, Training
+from experiments.problems.drawn import HELD_MACHINE
+from experiments.problems.labels import Label
+from experiments.problems.training import distinct_layers, shapes_of
 from experiments.shell.files import RecordError
 from experiments.store.directory import Directory
 from maestro_env.accelerators.finding import find_hardware
@@ -189,12 +189,8 @@ def test_the_directory_of_another_command_is_left_alone(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (
-            ["--hold=gpt2", "--evaluate=prior"],
-            "--hold: --evaluate takes only --evaluate, --networks",
-        ),
-        (["--evaluate=prior", "--fresh=0", "--networks=vgg16"], "allowed: one of them"),
-        (["--samples=5"], "--samples: a training takes only --hold"),
+        (["--hold=gpt2", "--make-labels=1"], "--hold: --make-labels takes only --make-labels"),
+        (["--jobs=5"], "--jobs: a training takes only --hold"),
         (["--hold=gpt3"], "unknown network 'gpt3'"),
         (["--imitation=3"], "--imitation is 3; allowed: numbers from 0 on, and 0 without --labels"),
         (["--make-labels=1"], "--make-labels needs --labels DIRECTORY"),

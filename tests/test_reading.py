@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from experiments.commands.pretrain.training.labels import read_labels
+from experiments.problems.labels import read_labels
 from experiments.shell.files import RecordError, file_digest, read_csv, read_json
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError

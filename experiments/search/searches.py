@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from dataclasses import replace
@@ -31,6 +32,11 @@ class Recorder(Evaluator):
     def points(self) -> Points:
         """Vectors of all samples so far, int32[N, D]."""
         return self._points[: self.used]
+
+    @property
+    def digest(self) -> str:
+        """Of all vectors and values so far, in hexadecimal digits."""
+        return hashlib.sha256(self.points.tobytes() + self.trace[0].tobytes()).hexdigest()
 
     def record(self, points: Points, batch: Batch) -> None:
         self._points[self.used : self.used + len(points)] = points

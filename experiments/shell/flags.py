@@ -114,11 +114,11 @@ def run(
 
 def to_flags(config: DataclassInstance) -> list[str]:
     """Return the arguments, and the flags without which the config would be another one."""
-    flags = []
+    flags: list[str] = []
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if _bare(field):
-            flags.append(str(value))
+            flags += map(str, value) if field.metadata["several"] else [str(value)]
         elif dataclasses.replace(config, **{field.name: field.default}) != config:
             flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
     return flags
@@ -135,13 +135,13 @@ class Action:
 def act(config: Any, actions: Mapping[str, Action]) -> int:
     """Do what a config's action says, and return the exit status; refuse flags of other actions."""
     action = look_up("action", config.action, actions)
-    refuse_others(config.action, to_flags(config)[1:], action.takes)
+    refuse_others(config.action, to_flags(config), action.takes)
     return action.run(config)
 
 
 def refuse_others(what: str, given: Sequence[str], takes: Sequence[str]) -> None:
     """Refuse flags, as ``to_flags`` returns them, that something does not take."""
-    for each in given:
+    for each in filter(lambda given: given.startswith("--"), given):
         flag = each.partition("=")[0].removeprefix("--no-").removeprefix("--")
         if flag not in takes:
             taken = ", ".join(f"--{name}" for name in takes)

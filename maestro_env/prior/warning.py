@@ -34,7 +34,7 @@ _NAMED = 3
 def prior_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
     """Warn in one line of problems far outside of a prior's training, or seen in it."""
     problems = list(problems)
-    told = (far_warning(prior, problems), _seen_warning(prior, problems))
+    told = (far_warning(prior, problems), seen_warning(prior, problems))
     return "; ".join(filter(None, told)) or None
 
 
@@ -118,7 +118,8 @@ def _is_share(name: str) -> bool:
     return name.startswith("objective_")
 
 
-def _seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+def seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    """Return, in one line, which layers a prior was trained with; None for none of them."""
     shapes = {problem.layer.shape for problem, _ in problems}
     seen = shapes & _trained_shapes(prior)
     if not seen:

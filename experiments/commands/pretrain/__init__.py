@@ -1,4 +1,4 @@
-"""``maestro-env pretrain``: train the prior, score mappers on problems held out of training."""
+"""``maestro-env pretrain``: train the mapper prior, or make its labels."""
 
 from experiments.commands.pretrain.flags import Config
 from experiments.commands.pretrain.job import execute

@@ -10,12 +10,11 @@ from maestro_env.workloads.finding import models
 
 @dataclass(frozen=True)
 class Config:
-    """Train the mapper prior, or score mappers on problems held out of training.
+    """Train the mapper prior.
 
-    Training writes prior.safetensors, which prior:file=FILE uses, and the curve. With --evaluate,
-    mappers are scored against proven optima. With --make-labels, training problems are solved, with
-    proofs. All three resume what is in --out; several processes can score, or make labels, in one
-    directory.
+    Training writes prior.safetensors, which prior:file=FILE uses, and the curve; benchmark scores
+    it. With --make-labels, training problems are solved, with proofs. Both resume what is there;
+    several processes can make labels in one directory.
     """
 
     hold: str | None = option(
@@ -36,29 +35,6 @@ class Config:
     make_labels: int | None = option(
         None, "number of files of labels to make in --labels, 32 problems each", least=1, kind=int
     )
-    evaluate: str | None = option(
-        None,
-        "methods to score, separated by commas: a file of weights for the mapper prior, a mapper "
-        "with settings such as library:keep=tiles, or your own module:Class; {network} is "
-        "replaced by the held network",
-        value="methods",
-    )
-    networks: str = option(
-        "all", f"networks or their files, separated by commas; all: {', '.join(models())}"
-    )
-    fresh: int | None = option(
-        None,
-        "instead of networks, use layers and accelerators that this seed draws as training does",
-        kind=int,
-    )
-    unusual: bool = option(
-        False, "instead of networks, use 500 layers on four tight accelerators, always the same"
-    )
-    seeds: int = option(10, "searches per problem", least=1, most=1000)
-    first_seed: int = option(0, "seed of the first search")
-    samples: int = option(500, "evaluations per search", least=1, most=10**6)
-    labels: str | None = option(
-        None, "solved training problems, for training or the mapper library", value="directory"
-    )
+    labels: str | None = option(None, "solved training problems", value="directory")
     jobs: int = option(1, "number of processes", least=1, most=1024)
     out: str | None = out_option("the first free runs/pretrain-<n>")

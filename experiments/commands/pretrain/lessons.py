@@ -10,9 +10,9 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.pretrain.training import drawn
-from experiments.commands.pretrain.training.labels import Label
-from experiments.commands.pretrain.training.near_optima import neighbours
+from experiments.commands.pretrain.near_optima import neighbours
+from experiments.problems import drawn
+from experiments.problems.labels import Label
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.environments.task import Task

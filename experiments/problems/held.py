@@ -1,38 +1,23 @@
-"""The benchmark protocol: which problems are held out of training, and their proven optima.
-
-Held problems are all distinct layers of a held network on three accelerators, one of which no
-training sees, for latency and for EDP. A mapper that learns may see neither the held accelerator
-nor a layer of the held network, whichever network it is in.
-"""
+"""Problems held out of training, and their proven optima."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from random import Random
+from dataclasses import dataclass
+from typing import Any
 
-from experiments.commands.pretrain.training import drawn
-from experiments.commands.pretrain.training.problems import has_mapping, is_bounded
 from experiments.proving.many import OptimumCell, Proof
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, user_cache
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.solving import Limits
-from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
-
-MACHINES = (PRESETS["unlimited"], PRESETS["edge"], drawn.HELD_MACHINE)
-OBJECTIVES = ("latency", "edp")
-NODES, FRESH_NODES = 10**9, 2 * 10**7
-"""Boxes of mappings after which a search for an optimum ends without its proof."""
-
-FRESH = "fresh"
-FRESH_LAYERS, FRESH_MACHINES = 30, 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +25,7 @@ class Held(OptimumCell):
     """A problem that no training has seen, for one objective.
 
     Args:
-        network: that is held out, or ``fresh`` and the seed.
+        network: that is held out, or the split that the problem is of.
     """
 
     network: str
@@ -63,45 +48,34 @@ class Held(OptimumCell):
         """What records call it."""
         return f"{self.shape} | {self.machine} | {self.objective}"
 
+    def described(self) -> dict[str, Any]:
+        """Return what it is, as JSON holds it."""
+        return {"problem": self.key, **described(self.goal.two_levels, self.goal.objective)}
+
 
 Problems = Mapping[str, Sequence[Held]]
 """Held problems by network."""
 
 
-def held_problems(network: str) -> list[Held]:
-    """Return the problems of a held network, by its name in the zoo or its file.
+def described(problem: Problem, objective: Objective) -> dict[str, Any]:
+    """Return what a program needs to know of a problem, as JSON holds it.
 
-    Raises:
-        NetworkError: no such network.
+    A vector has a choice of each parameter: a number from 0, whose meaning is in ``values``.
     """
-    return _problems(network, find_network(network).layers, MACHINES)
-
-
-def fresh_problems(seed: int) -> list[Held]:
-    """Draw 30 layers and 3 accelerators from the distribution of training, by a seed of their own.
-
-    What has no valid mapping, or no bound, is left out.
-    """
-    # The word keeps the stream apart from those that training draws from the same seed.
-    rng = Random(f"{seed} {FRESH}")
-    layers: dict[str, Layer] = {}
-    while len(layers) < FRESH_LAYERS:
-        layer = drawn.layer(rng)
-        layers.setdefault(layer.shape, layer)
-    # Their names say the seed: a directory of proofs may have those of several.
-    names = [f"{FRESH}{seed}.{number}" for number in range(FRESH_MACHINES)]
-    machines = [replace(drawn.machine(rng), name=name) for name in names]
-    return [
-        each
-        for each in _problems(f"{FRESH} {seed}", layers.values(), machines)
-        if is_bounded(each.goal.two_levels, each.goal.objective)
-        and has_mapping(each.goal.two_levels)
-    ]
-
-
-def _problems(network: str, layers: Iterable[Layer], machines: Sequence[Hardware]) -> list[Held]:
-    every = product(layers, machines, OBJECTIVES)
-    return [held(network, layer, machine, objective) for layer, machine, objective in every]
+    layer = problem.layer
+    return {
+        "layer": {
+            "operator": layer.operator,
+            "extents": dict(layer.extents),
+            "stride": list(layer.stride),
+        },
+        "hardware": problem.hardware.record(),
+        "objective": objective.name,
+        "parameters": [
+            {"name": each.name, "kind": each.kind, "values": list(each.values)}
+            for each in problem.space.parameters
+        ],
+    }
 
 
 def held(network: str, layer: Layer, machine: Hardware, objective: str) -> Held:

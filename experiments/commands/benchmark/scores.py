@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
+from scipy.stats import rankdata
 
-from experiments.commands.pretrain.benchmark.protocol import Held, Problems
-from experiments.commands.pretrain.benchmark.records import Evaluation, checkpoints
+from experiments.commands.benchmark.records import Evaluation, checkpoints
+from experiments.problems.held import Held, Problems
 from experiments.shell.files import RecordError
 from experiments.shown import statistics as stats
 from experiments.shown.statistics import Floats
@@ -40,27 +41,34 @@ class Scores:
     """How far a method is from the optima.
 
     Args:
-        method: its text.
+        method: its name.
         seeds: of its searches.
         counts: numbers of samples, C.
         problems: the problems, P.
-        ratios: float64[P, C], value / optimum after so many samples.
-        valid: float64[P, C], share of valid ones among the samples spent.
+        searches: float64[S, P, C], value / optimum after so many samples, at most ``WORST``.
+        valid: float64[P, C], share of valid ones among the samples spent; NaN if it is not known.
+        seconds: that all took; NaN if it is not known.
     """
 
     method: str
     seeds: int
     counts: tuple[int, ...]
     problems: Sequence[Held]
-    ratios: Floats
+    searches: Floats
     valid: Floats
+    seconds: float
+
+    @property
+    def ratios(self) -> Floats:
+        """The figure of every problem, float64[P, C]: geometric means over seeds."""
+        return stats.log_mean(self.searches)
 
     def of(self, group: Booleans) -> Scores:
         """Return those of a group of problems, bool[P]."""
         return replace(
             self,
             problems=list(compress(self.problems, group)),
-            ratios=self.ratios[group],
+            searches=self.searches[:, group],
             valid=self.valid[group],
         )
 
@@ -79,8 +87,8 @@ def scores_of(
     """Return the scores of a method, from the seeds that it has of every network, if any.
 
     Args:
-        method: its text.
-        evaluations: of this one, with as many samples each, and of others.
+        method: its name.
+        evaluations: of it, with as many samples each.
         problems: by held network.
         optima: by the keys of the problems.
 
@@ -89,8 +97,7 @@ def scores_of(
     """
     by_seed: dict[int, dict[str, Evaluation]] = {}
     for each in evaluations:
-        if each.method == method:
-            by_seed.setdefault(each.seed, {})[each.network] = each
+        by_seed.setdefault(each.seed, {})[each.network] = each
     complete = [found for found in by_seed.values() if found.keys() == problems.keys()]
     if not complete:
         return None
@@ -109,8 +116,9 @@ def scores_of(
         len(complete),
         checkpoints(next(iter(complete[0].values())).samples),
         every,
-        stats.log_mean(np.minimum(ratios, WORST)),
+        np.clip(ratios, 1, WORST),
         _joined([[found[name].valid for name in problems] for found in complete]).mean(axis=0),
+        sum(each.seconds for found in complete for each in found.values()),
     )
 
 
@@ -135,6 +143,26 @@ def estimates(ratios: Floats) -> Floats:
     They are float64[F, 3, C].
     """
     return np.array([_estimate(figure, ratios) for figure in FIGURES.values()])
+
+
+def reached(scores: Scores, limits: Floats) -> Floats:
+    """Return the shares of searches within each limit of the optimum, float64[C, L]."""
+    return stats.performance_profile([*scores.searches.swapaxes(0, 1)], limits)
+
+
+def ranks(every: Sequence[Scores], count: int) -> list[tuple[float, float, float]]:
+    """Return the mean rank of each method over problems, after a number of samples, and its ends.
+
+    Methods that are equal on a problem share the mean of their ranks.
+    """
+    places = rankdata([scores.at(count) for scores in every], axis=0)
+
+    def mean(drawn: Floats) -> Floats:
+        found: Floats = np.mean(drawn, axis=0)
+        return found
+
+    found = [(mean(each), *stats.bootstrap_interval(each, figure=mean)) for each in places]
+    return [(float(rank), float(low), float(high)) for rank, low, high in found]
 
 
 def paired(one: Floats, other: Floats) -> tuple[float, float, float]:

@@ -1,16 +1,16 @@
-"""Problems unlike those of the zoo: 500 layers drawn once, on four accelerators that are tight.
+"""Problems unlike those of the zoo: layers drawn apart from training, by other ranges.
 
-They are drawn apart from training: by other ranges, from a stream of their own.
+``MACHINES`` are four accelerators that are tight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
-from experiments.commands.pretrain.benchmark.protocol import Held, held
-from experiments.commands.pretrain.training.drawn import between
-from experiments.commands.pretrain.training.problems import (
+from experiments.problems.drawn import between
+from experiments.problems.held import Held, held
+from experiments.problems.training import (
     distinct_layers,
     has_mapping,
     is_bounded,
@@ -19,9 +19,6 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
 UNUSUAL = "unusual"
-UNUSUAL_NODES = 2 * 10**7
-"""Boxes of mappings, which take a proof about a minute."""
-
 PROBLEMS = 500
 MACHINES = (
     Hardware(168, 64, 110_592, noc_bw=16, offchip_bw=16, name="l1-64"),
@@ -31,20 +28,28 @@ MACHINES = (
 )
 OBJECTIVES = ("latency", "edp", "energy")
 
-_SEED = "unusual 20261126"
+_STREAM = "20261126"
 _WINDOWS, _STRIDES = (1, 3, 5, 7), (1, 2, 3, 4)
 _MOST_MACS = 10**11
 
 
-def unusual_problems() -> list[Held]:
-    """Draw the problems; a layer is drawn again if it is the zoo's, or has no mapping or bound."""
-    rng, drawn = Random(_SEED), set(distinct_layers())
+def unusual_problems(
+    name: str = UNUSUAL, machines: Sequence[Hardware] = MACHINES, count: int = PROBLEMS
+) -> list[Held]:
+    """Draw problems; a layer is drawn again if it is the zoo's, or has no mapping or bound.
+
+    Args:
+        name: of the split, which decides what is drawn.
+        machines: four that the layers run on in turn.
+        count: of problems.
+    """
+    rng, drawn = Random(f"{name} {_STREAM}"), set(distinct_layers())
     problems: list[Held] = []
-    for number in range(PROBLEMS):
-        machine = MACHINES[number % len(MACHINES)]
-        objective = OBJECTIVES[number // len(MACHINES) % len(OBJECTIVES)]
+    for number in range(count):
+        machine = machines[number % len(machines)]
+        objective = OBJECTIVES[number // len(machines) % len(OBJECTIVES)]
         for layer in _layers(rng, number):
-            one = held(UNUSUAL, layer, machine, objective)
+            one = held(name, layer, machine, objective)
             problem = one.goal.two_levels
             fits = layer.macs <= _MOST_MACS and is_bounded(problem, one.goal.objective)
             if layer.shape not in drawn and fits and has_mapping(problem):

@@ -3,58 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from experiments.commands.pretrain.benchmark.protocol import Held, Problems
-from experiments.commands.pretrain.benchmark.records import read_evaluations
-from experiments.commands.pretrain.benchmark.scores import (
+from experiments.commands.benchmark.scores import (
     FIGURES,
     WORST,
     Scores,
     estimates,
     paired,
-    scores_of,
+    ranks,
+    reached,
 )
-from experiments.shell.files import write_csv, write_text
+from experiments.problems.held import Held, Problems
 from experiments.shown.tables import Sheet
-from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 from mappers.parts.arrays import Booleans
 
 OptimaByProblem = Mapping[str, KnownOptimum]
 
+LIMITS = np.array([1.00, 1.01, 1.05, 1.2])
+"""Multiples of the optimum that searches are to come within."""
+
 _HALF_WAY = 100
-_TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
+TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
 
 
-def report(
-    directory: Path, methods: Sequence[str], problems: Problems, optima: OptimaByProblem
-) -> None:
-    """Print and write the tables of all methods that have a record of every network.
-
-    Args:
-        directory: of the records; it gets the tables.
-        methods: the texts of those asked for, which come first and are compared with all others.
-        problems: by held network.
-        optima: by the keys of the problems.
-    """
-    found = list(read_evaluations(directory, problems))
-    texts = dict.fromkeys([*methods, *sorted({each.method for each in found})])
-    scores = [scores_of(text, found, problems, optima) for text in texts]
-    every = [each for each in scores if each is not None]
-    if not every:
-        return
-    sheets = [*score_sheets(every, optima), *_pairs(every, methods), _proofs(problems, optima)]
-    write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in sheets))
-    write_csv(directory / "problems.csv", _TABLE, _problem_rows(every))
-    for sheet in sheets:
-        sheet.print()
-    print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
-
-
-def _proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
+def proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
     """Return how long the proofs took that the scores stand on."""
     headers = ("problems", "proven", "median s", "within 1 s", "within 60 s")
     rows = []
@@ -100,10 +75,10 @@ def score_sheets(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[S
 
 
 def _rows(scores: Scores) -> Iterator[tuple[str, ...]]:
-    found = estimates(scores.ratios)
+    found, known = estimates(scores.ratios), np.isfinite(scores.valid).all()
     for column, count in enumerate(scores.counts):
         cells = [_cell(name, *each[:, column]) for name, each in zip(FIGURES, found, strict=True)]
-        valid = f"{scores.valid[:, column].mean():.1%}"
+        valid = f"{scores.valid[:, column].mean():.1%}" if known else "-"
         yield scores.method, str(scores.seeds), f"{count:,}", *cells, valid
 
 
@@ -127,17 +102,49 @@ def _note(problems: Sequence[Held], optima: OptimaByProblem) -> str:
     return "; ".join(notes)
 
 
-def _pairs(every: Sequence[Scores], methods: Sequence[str]) -> Iterator[Sheet]:
-    """Yield the comparison of each method asked for with all others: below 1 is better."""
-    for first in every:
-        others = [other for other in every if other is not first]
-        if first.method in methods and others:
-            yield Sheet(
-                f"{first.method} / other method: geometric mean over problems",
-                ("other method",),
-                ("samples", "its samples", "ratio", "95 %"),
-                [row for other in others for row in _pair_rows(first, other)],
-            )
+def pairs(every: Sequence[Scores]) -> Iterator[Sheet]:
+    """Yield the comparison of the first method with all others: below 1 is better."""
+    first, *others = every
+    if others:
+        yield Sheet(
+            f"{first.method} / other method: geometric mean over problems",
+            ("other method",),
+            ("samples", "its samples", "ratio", "95 %"),
+            [row for other in others for row in _pair_rows(first, other)],
+        )
+
+
+def reached_sheet(every: Sequence[Scores]) -> Sheet:
+    """Return how many searches came how near the optimum, after so many samples."""
+    rows = [
+        (scores.method, f"{count:,}", *(f"{share:.0%}" for share in shares))
+        for scores in every
+        for count, shares in zip(scores.counts, reached(scores, LIMITS), strict=True)
+    ]
+    headers = [f"{limit:.2f}" for limit in LIMITS]
+    title = "Searches within these multiples of the optimum"
+    return Sheet(title, ("method", "samples"), headers, rows, "empirical distribution (ECDF)")
+
+
+def rank_sheet(every: Sequence[Scores]) -> Iterator[Sheet]:
+    """Yield the mean ranks of several methods, after the samples that all have spent."""
+    common = set.intersection(*(set(scores.counts) for scores in every))
+    if len(every) > 1 and common:
+        count = max(common)
+        found = sorted(zip(ranks(every, count), every, strict=True), key=lambda each: each[0])
+        rows = [
+            (scores.method, f"{mean:.2f} [{low:.2f}, {high:.2f}]", _seconds(scores))
+            for (mean, low, high), scores in found
+        ]
+        title = f"Mean rank over problems after {count:,} samples"
+        note = "brackets: 95 % intervals, bootstrap over problems; seconds of one search, as told"
+        yield Sheet(title, ("method",), ("rank", "seconds"), rows, note)
+
+
+def _seconds(scores: Scores) -> str:
+    """Return how long a search took, if that is known."""
+    seconds = scores.seconds / (scores.seeds * len(scores.problems))
+    return f"{seconds:.3g}" if np.isfinite(seconds) else "-"
 
 
 def _pair_rows(first: Scores, other: Scores) -> Iterator[tuple[str, ...]]:
@@ -149,7 +156,7 @@ def _pair_rows(first: Scores, other: Scores) -> Iterator[tuple[str, ...]]:
         yield other.method, f"{one:,}", f"{against:,}", f"{ratio:.3f}", f"[{low:.3f}, {high:.3f}]"
 
 
-def _problem_rows(every: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+def problem_rows(every: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
     """Yield a row for every method, problem and number of samples."""
     for scores in every:
         for held, ratios, valid in zip(scores.problems, scores.ratios, scores.valid, strict=True):

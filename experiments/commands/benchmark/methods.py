@@ -1,9 +1,10 @@
-"""The methods that the protocol scores: mappers by name, in files of weights, of other modules."""
+"""The methods that are scored: mappers by name, in files of weights, of modules; programs."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,18 +12,20 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.pretrain.benchmark.protocol import Held
-from experiments.commands.pretrain.training.labels import read_labels
+from experiments.commands.benchmark.program import ProgramMapper
+from experiments.problems.held import Held
+from experiments.problems.labels import read_labels
 from experiments.shell.files import file_digest
 from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.evaluation.transfer import Mapped
-from mappers import make_mapper, mapper_names
+from maestro_env.workloads.finding import models
+from mappers import make_mapper, mapper_names, may_end_early
 from mappers.base import Mapper
 from mappers.library import Entry, Library, LibraryMapper, known_entries
 from mappers.outside import MapperError, make, require_mapper
 from mappers.settings import changed
 
-_WEIGHTS = ".safetensors"
+_WEIGHTS, _PROGRAM = ".safetensors", "program"
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,9 @@ class Method:
 
     Args:
         text: a mapper with settings, as ``make_mapper`` takes it; a file of weights for the mapper
-            ``prior``; or ``module:Class`` of somebody's own mapper, settings behind it. In each,
-            ``{network}`` is replaced by the held network.
+            ``prior``; ``module:Class`` of somebody's own mapper, settings behind it; or
+            ``program:COMMAND`` (``ProgramMapper``). In each, ``{network}`` is replaced by the held
+            network.
         labels: directory of solved training problems, for the mapper ``library``.
     """
 
@@ -45,8 +49,21 @@ class Method:
     @cached_property
     def key(self) -> str:
         """What decides its random streams: the mapper without its settings."""
+        if self.command is not None:
+            return self.text
         parts = self._made("").split(":")
         return ":".join(part for part in parts if "=" not in part)
+
+    @property
+    def command(self) -> str | None:
+        """Of a program; None for a mapper."""
+        name, _, command = self.text.partition(":")
+        return command if name == _PROGRAM else None
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether a search may end before its budget is spent."""
+        return self.command is not None or may_end_early(self.text)
 
     def mapper(self, network: str, problems: Iterable[Held]) -> Mapper[Any]:
         """Make the mapper for problems of a held network, whose layers it may not know.
@@ -54,6 +71,8 @@ class Method:
         Raises:
             MaestroEnvError: nothing of this name, or a setting it does not have.
         """
+        if self.command is not None:
+            return ProgramMapper(self.command.replace("{network}", network))
         made = _make(self._made(network))
         if isinstance(made, LibraryMapper):
             held = frozenset(each.shape for each in problems)
@@ -61,9 +80,21 @@ class Method:
         return made
 
     def files(self, network: str) -> dict[str, str]:
-        """Return the digests of the files that its settings name, by setting."""
-        parts = (part.partition("=") for part in self._made(network).split(":"))
-        return {name: file_digest(Path(value)) for name, _, value in parts if Path(value).is_file()}
+        """Return the digests of the files that it names, by setting or name."""
+        text = self._made(network)
+        if self.command is not None:
+            named = {each: each for each in shlex.split(text)[1:]}
+        else:
+            parts = [part.partition("=") for part in text.split(":")]
+            named = {name: value for name, _, value in parts} | _source(parts[0][0])
+        return {name: file_digest(Path(at)) for name, at in named.items() if Path(at).is_file()}
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of all its files, by held network where their names have it."""
+        if "{network}" not in self.text:
+            return self.files("")
+        every = {network: self.files(network) for network in models()}
+        return {f"{net} {name}": sha for net, found in every.items() for name, sha in found.items()}
 
     def _made(self, network: str) -> str:
         text = self.text.replace("{network}", network)
@@ -89,6 +120,12 @@ def _labelled(labels: str) -> list[Entry]:
         )
         for each in read_labels(Path(labels))
     ]
+
+
+def _source(module: str) -> dict[str, str]:
+    """Return the file of somebody's own module by its name; none of a mapper of the package."""
+    path = Path(f"{module.replace('.', '/')}.py")
+    return {} if module in mapper_names() else {path.name: str(path)}
 
 
 def _make(text: str) -> Mapper[Any]:

@@ -21,16 +21,16 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 
-from experiments.commands.pretrain.training import drawn
-from experiments.commands.pretrain.training.labels import Label
-from experiments.commands.pretrain.training.lessons import (
+from experiments.commands.pretrain.lessons import (
     Lesson,
     Taught,
     draw_lessons,
     experience,
     lessons_of,
 )
-from experiments.commands.pretrain.training.problems import distinct_layers
+from experiments.problems import drawn
+from experiments.problems.labels import Label
+from experiments.problems.training import distinct_layers
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar

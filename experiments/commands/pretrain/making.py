@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.pretrain.training.labels import SUFFIX, Label, write_labels
-from experiments.commands.pretrain.training.near_optima import NearEvaluator
-from experiments.commands.pretrain.training.problems import is_bounded, training_problem
+from experiments.commands.pretrain.near_optima import NearEvaluator
+from experiments.problems.labels import SUFFIX, Label, write_labels
+from experiments.problems.training import is_bounded, training_problem
 from experiments.shell.files import ensure_directory
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from experiments.commands.pretrain.training import drawn
+from experiments.problems import drawn
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
 from maestro_env.environments.task import Task

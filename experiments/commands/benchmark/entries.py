@@ -1,0 +1,215 @@
+"""Entries: what a method found, with a card that says what it is.
+
+A *counted* entry is a directory that ``benchmark run`` made: this side evaluated, and kept count.
+A *reported* one is made by its author: ``card.json``, and for each split a file of JSON lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
+from experiments.problems.held import Held, Problems
+from experiments.problems.splits import MOST_SAMPLES, SPLITS
+from experiments.problems.training import shapes_of
+from experiments.shell.files import RecordError, cannot_read, distinct_name, read_json, read_record
+from experiments.shown.statistics import Floats
+from experiments.store.directory import ANEW, CONFIG
+from maestro_env.base.errors import MaestroEnvError, TooLongError
+from maestro_env.base.reading import open_bytes, read_lines
+from maestro_env.workloads.finding import models
+
+COMMAND = "benchmark run"
+CARD = "card.json"
+
+_MOST_BYTES = 10_000
+"""Of a line of a reported entry."""
+
+_WAY_OUT = "delete it, and the same benchmark run makes it again"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What an entry is.
+
+    Args:
+        method: as ``Method`` takes it, or any name for a reported one.
+        authors: who made it; may be empty.
+        code: where its code is; may be empty.
+        training: ``none``, ``zoo``, or networks of the zoo, separated by commas; ``{network}``
+            stands for all but the held one.
+        files: digests of the method's files, by their names.
+
+    Raises:
+        UnknownNameError: a network that the zoo does not have.
+        TypeError: something else than texts.
+    """
+
+    method: str
+    authors: str = ""
+    code: str = ""
+    training: str = "none"
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, value in self.entry().items():
+            if name != "files" and not isinstance(value, str):
+                raise TypeError(f"{name} is {value!r}, no text")
+        self.trained_on("")  # It refuses unknown networks.
+
+    def entry(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return asdict(self)
+
+    def trained_on(self, network: str) -> frozenset[str]:
+        """Return the shapes of the zoo's layers that it learnt before it saw a held network."""
+        if self.training == "none":
+            return frozenset()
+        if self.training == "zoo":
+            return shapes_of(*models())
+        if self.training == "{network}":
+            held = shapes_of(network) if network in models() else frozenset()
+            return shapes_of(*models()) - held
+        return shapes_of(*self.training.split(","))
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A directory that is scored.
+
+    Args:
+        path: of it.
+        counted: whether ``benchmark run`` made it.
+        card: what it is.
+    """
+
+    path: Path
+    counted: bool
+    card: Card
+
+    @cached_property
+    def hidden_runs(self) -> int:
+        """How many draws of the hidden split its author has seen results of."""
+        return len([each for each in self.path.glob("hidden-*") if each.is_dir()])
+
+    def evaluations(self, split: str, seed: int | None, problems: Problems) -> list[Evaluation]:
+        """Return all that it has of the problems of a split.
+
+        Raises:
+            RecordError: what cannot be scored; the message names the file and why.
+        """
+        if SPLITS[split].held:
+            self._refuse_learnt(problems)
+        stream = stream_name(split, seed)
+        if self.counted:
+            return list(self._counted(stream, problems))
+        return list(self._reported(split, stream, problems))
+
+    def _refuse_learnt(self, problems: Problems) -> None:
+        for network, each in problems.items():
+            learnt = self.card.trained_on(network)
+            for held in each:
+                if held.shape in learnt:
+                    raise RecordError(
+                        f"{self.path} has learnt from {self.card.training}, with the layer "
+                        f"{held.shape} that is held out with {network}; train it without, and say "
+                        "--training {network}"
+                    )
+
+    def _counted(self, stream: str, problems: Problems) -> Iterator[Evaluation]:
+        for network, held in problems.items():
+            for path in sorted((self.path / stream / distinct_name(network)).glob("*.json")):
+                entry = read_record(path, _WAY_OUT)
+                try:
+                    found = evaluation(path, entry, held)
+                    self._check(entry["searches"], found, stream, network)
+                except (LookupError, TypeError, ValueError, OverflowError) as error:
+                    reason = " ".join(f"{type(error).__name__}: {error}".split())
+                    what = f"{path} is not an evaluation: {reason}; {_WAY_OUT}"
+                    raise RecordError(what) from None
+                yield found
+
+    def _check(self, told: Mapping[str, Any], found: Evaluation, stream: str, network: str) -> None:
+        asked = {"method": self.card.method, "split": stream, "network": network}
+        for name, value in {**asked, "seed": int(found.path.stem)}.items():
+            if told[name] != value:
+                raise ValueError(f"its {name} is {told[name]!r}, not {value!r}")
+        if not 0 < found.samples <= MOST_SAMPLES:
+            raise ValueError(f"it has {found.samples} samples; allowed: 1 to {MOST_SAMPLES}")
+
+    def _reported(self, split: str, stream: str, problems: Problems) -> Iterator[Evaluation]:
+        path, rules = self.path / f"{stream}.jsonl", SPLITS[split]
+        if not path.exists():
+            return
+        places = {
+            held.key: (network, index)
+            for network, each in problems.items()
+            for index, held in enumerate(each)
+        }
+        counts = checkpoints(rules.samples)
+        found: dict[tuple[str, int], Floats] = {}
+        most = len(places) * rules.seeds * len(counts)
+        for number, line in enumerate(self._lines(path), 1):
+            if number > most:
+                raise RecordError(
+                    f"{path} has more than {most:,} lines; allowed: one for each problem, seed "
+                    f"from 0 to {rules.seeds - 1} and number of samples of {counts}"
+                )
+            try:
+                told = json.loads(line)
+                network, index = places[told["problem"]]
+                seed, column = range(rules.seeds).index(told["seed"]), counts.index(told["samples"])
+                value = _value(problems[network][index], told["vector"])
+            except (LookupError, TypeError, ValueError, OverflowError, MaestroEnvError) as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                raise RecordError(f"{path}, line {number} is no mapping: {reason}") from None
+            shape = (len(problems[network]), len(counts))
+            values = found.setdefault((network, seed), np.full(shape, np.inf))
+            values[index, column] = min(values[index, column], value)
+        for (network, seed), values in found.items():
+            best = np.minimum.accumulate(values, axis=1)
+            unknown = np.full(best.shape, np.nan)
+            yield Evaluation(path, network, seed, rules.samples, best, unknown, np.nan)
+
+    def _lines(self, path: Path) -> Iterator[bytes]:
+        try:
+            with open_bytes(path) as file:
+                yield from read_lines(file, _MOST_BYTES)
+        except (OSError, TooLongError) as error:
+            raise cannot_read(path, error) from None
+
+
+def read_entry(path: Path) -> Entry:
+    """Read the card of an entry.
+
+    Raises:
+        RecordError: the directory holds none.
+    """
+    counted = (path / CONFIG).exists()
+    told = read_record(path / CONFIG, ANEW) if counted else {"card": read_json(path / CARD)}
+    if counted and (command := told.get("command")) != COMMAND:
+        raise RecordError(f"{path} is a directory of {command}, not of {COMMAND}")
+    try:
+        return Entry(path, counted, Card(**told["card"]))
+    except (LookupError, TypeError, MaestroEnvError) as error:
+        raise RecordError(f"{path} has no card of an entry: {error}") from None
+
+
+def stream_name(split: str, seed: int | None) -> str:
+    """Return what entries call a split: with the seed that drew it, if one did."""
+    return split if seed is None else f"{split}-{seed}"
+
+
+def _value(held: Held, vector: Sequence[int]) -> float:
+    """Return the value of a mapping; infinite if it is not valid."""
+    space = held.goal.problem.space
+    points = space.as_points([vector], 1)
+    space.decode(points[0])  # It refuses what is out of range.
+    return float(held.goal.problem.score(points, held.goal.objective)[0][0])

@@ -1,0 +1,159 @@
+"""What a method found on the problems of a network from one seed: searches, and their records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.commands.benchmark.methods import Method
+from experiments.problems.held import Held
+from experiments.search.searches import Recorder, UnspentError, stream
+from experiments.shell.files import distinct_name
+from experiments.shown.statistics import Floats
+from experiments.store.records import Record, Show
+
+CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 10_000, 20_000)
+
+
+def checkpoints(samples: int) -> tuple[int, ...]:
+    """Return the numbers of samples after which a search of so many is looked at."""
+    return (*(each for each in CHECKPOINTS if each < samples), samples)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was found on the P problems of a network from one seed, evaluated again.
+
+    Args:
+        path: of what tells it.
+        network, seed, samples: of the searches, as ``Searches`` has them.
+        values: float64[P, C], the least value after so many samples (``checkpoints``); infinite if
+            none was valid.
+        valid: float64[P, C], the share of valid ones among the samples spent; NaN if it is not
+            known.
+        seconds: that the searches took; NaN if it is not known.
+    """
+
+    path: Path
+    network: str
+    seed: int
+    samples: int
+    values: Floats
+    valid: Floats
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Searches(Record[Evaluation]):
+    """A method on all problems of a network from one seed.
+
+    Args:
+        method: what is scored.
+        split: name of the split, with its seed if it has one.
+        network: of the problems.
+        problems: of it.
+        seed: of the searches.
+        samples: of a search.
+    """
+
+    method: Method
+    split: str
+    network: str
+    problems: Sequence[Held]
+    seed: int
+    samples: int
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.network}, seed {self.seed}"
+
+    @property
+    def path(self) -> Path:
+        return self.directory / self.split / distinct_name(self.network) / f"{self.seed}.json"
+
+    def facts(self) -> dict[str, Any]:
+        facts = {
+            "method": self.method.text,
+            "files": self.method.files(self.network),
+            "labels": self.method.labels,
+            "split": self.split,
+            "network": self.network,
+            "seed": self.seed,
+            "samples": self.samples,
+        }
+        return {"searches": facts}
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        began, found = time.perf_counter(), {}
+        for index, held in enumerate(self.problems):
+            show(index / len(self.problems), str(held))
+            found[held.key] = self.search(held)
+        return {"problems": found, "seconds": round(time.perf_counter() - began, 3)}
+
+    def search(self, held: Held) -> dict[str, Any]:
+        """Return what the method finds on one of the problems, as the record has it."""
+        evaluator = Recorder(held.goal.problem, held.goal.objective, self.samples)
+        mapper = self.method.mapper(self.network, self.problems)
+        mapper.search(evaluator, self.samples, stream(evaluator, self.method.key, self.seed))
+        if evaluator.remaining and not (evaluator.used and self.method.may_end_early):
+            raise UnspentError(f"it spent {evaluator.used} of {self.samples} evaluations")
+        return _entry(evaluator, self.samples)
+
+    def parse(self, entry: dict[str, Any]) -> Evaluation:
+        return evaluation(self.path, entry, self.problems)
+
+
+def evaluation(path: Path, entry: dict[str, Any], problems: Sequence[Held]) -> Evaluation:
+    """Return what a record tells of problems, once its mappings have the values that it claims.
+
+    Raises:
+        LookupError, TypeError, ValueError, OverflowError: it is no such record.
+    """
+    told = entry["searches"]
+    network, seed, samples = told["network"], told["seed"], told["samples"]
+    if foreign := sorted(set(entry["problems"]) - {held.key for held in problems}):
+        raise ValueError(f"it has a problem that is not of the split: {foreign[0]}")
+    found = [_read(held, entry["problems"][held.key], checkpoints(samples)) for held in problems]
+    values, valid = map(np.array, zip(*found, strict=True))
+    return Evaluation(path, network, seed, samples, values, valid, float(entry["seconds"]))
+
+
+def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return values and shares of valid ones, float64[C] each, once vectors have these values."""
+    values, valid, vectors = entry["values"], entry["valid"], entry["vectors"]
+    if not len(values) == len(valid) == len(vectors) == len(counts):
+        raise ValueError(f"{len(values)} values for {len(counts)} numbers of samples")
+    ended = entry["ended"]
+    if ended is not None and not 0 < ended < counts[-1]:
+        raise ValueError(f"it ended after {ended} of {counts[-1]} samples")
+    if len(bytes.fromhex(entry["trace"])) != 32:
+        raise ValueError(f"the digest of its samples is {entry['trace']!r}")
+    for vector, value in zip(vectors, values, strict=True):
+        held.goal.check_best(vector, value)
+    spent = np.minimum(counts, ended or counts[-1])
+    shares = np.array(valid, int) / spent
+    if not (np.diff(valid) >= 0).all() or not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"{valid} are no numbers of valid ones among {spent.tolist()}")
+    least = np.array([np.inf if value is None else value for value in values], float)
+    if (least[1:] > least[:-1]).any():
+        raise ValueError("its best values get worse")
+    return least, shares
+
+
+def _entry(evaluator: Recorder, samples: int) -> dict[str, Any]:
+    """Return what a search found, and after which sample it ended if it did not spend all."""
+    values, status = evaluator.trace
+    last = np.minimum(checkpoints(samples), evaluator.used) - 1
+    best = [int(np.argmin(values[: end + 1])) for end in last]
+    found = [each if np.isfinite(values[each]) else None for each in best]
+    return {
+        "values": [None if each is None else float(values[each]) for each in found],
+        "vectors": [None if each is None else evaluator.points[each].tolist() for each in found],
+        "valid": np.cumsum(status == 0)[last].tolist(),
+        "ended": evaluator.used if evaluator.remaining else None,
+        "trace": evaluator.digest,
+    }

@@ -1,0 +1,100 @@
+"""Runs a method on the problems of a split, and keeps what it found as an entry."""
+
+from __future__ import annotations
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.commands.benchmark.entries import COMMAND, Card, stream_name
+from experiments.commands.benchmark.methods import Method
+from experiments.commands.benchmark.records import Searches
+from experiments.commands.benchmark.scoring import proven, show
+from experiments.problems.held import Problems
+from experiments.problems.splits import SPLITS, find_problems
+from experiments.shell import cli, files
+from experiments.shell.flags import UsageError
+from experiments.store.directory import Directory
+from experiments.store.pool import run_cells
+from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
+
+
+def run(config: Any) -> int:
+    """Search what the entry lacks, show how it stands, and return the exit status."""
+    text = _one(config, "METHOD")
+    method = Method(text, config.labels)
+    every = find_problems(config.split, config.networks, config.seed)
+    split = SPLITS[config.split]
+    samples, seeds = config.samples or split.samples, config.seeds or split.seeds
+    for told in _refuse_or_warn(method, every, split.held):
+        print(f"warning: {told}", file=sys.stderr)
+    card = Card(*(text, config.authors or "", config.code or "", config.training, method.digests()))
+    directory = _directory(config.out, card)
+    problems, optima = proven(config)
+    here = {**versions(), "processor": processor()}
+    works = [
+        Searches(
+            *(method, stream_name(config.split, config.seed), network, each, seed, samples),
+            directory=directory,
+            versions=here,
+            again="the same command",
+        )
+        for seed, (network, each) in product(
+            range(config.first_seed, config.first_seed + seeds), problems.items()
+        )
+    ]
+    for work in works:
+        work.read()
+    waiting = [work for work in works if not work.ended]
+    status = run_cells(waiting, len(works) - len(waiting), config.jobs)
+    with cli.undisturbed():
+        show(directory, config, problems, optima)
+        if status == cli.INTERRUPTED:
+            told = f"interrupted: to continue, repeat the command with --out {directory}"
+            print(printable(told), file=sys.stderr)
+    return status
+
+
+def list_problems(config: Any) -> int:
+    """Print the problems of a split, a line of JSON each, and return the exit status."""
+    name = _one(config, "SPLIT")
+    for each in find_problems(name, config.networks, config.seed).values():
+        for held in each:
+            print(json.dumps(held.described()))
+    return 0
+
+
+def _one(config: Any, what: str) -> str:
+    if len(config.what) != 1:
+        raise UsageError(f"{config.action}: {len(config.what)} arguments; allowed: one {what}")
+    (only,) = config.what
+    return str(only)
+
+
+def _refuse_or_warn(method: Method, problems: Problems, held: bool) -> list[str]:
+    """Refuse what cannot be scored, a damaged prior too; return what to know of others."""
+    warnings = []
+    for network, each in problems.items():
+        with cli.importing():
+            mapper = method.mapper(network, each)
+        goals = [(one.goal.problem, one.goal.objective) for one in each]
+        for goal in goals:
+            mapper.require_fit(*goal)
+        if held and (told := mapper.learnt(goals)):
+            raise UsageError(
+                f"{method} on {network}: {told}; allowed in this split: a method that has learnt "
+                "from none of its layers"
+            )
+        if told := mapper.warning(goals):
+            warnings.append(f"{method} on {network}: {told}")
+    return warnings
+
+
+def _directory(out: str | None, card: Card) -> Path:
+    directory = files.run_directory(None, "benchmark") if out is None else Path(out)
+    files.ensure_directory(directory)
+    Directory(directory, COMMAND).open({"card": card.entry()})
+    return directory

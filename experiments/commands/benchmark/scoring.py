@@ -1,0 +1,151 @@
+"""Scores entries: every mapping is evaluated again, and compared with the proven optimum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from experiments.commands.benchmark.entries import Entry, read_entry
+from experiments.commands.benchmark.methods import Method
+from experiments.commands.benchmark.records import Evaluation, Searches
+from experiments.commands.benchmark.scores import Scores, scores_of
+from experiments.commands.benchmark.tables import (
+    TABLE,
+    OptimaByProblem,
+    pairs,
+    problem_rows,
+    proofs,
+    rank_sheet,
+    reached_sheet,
+    score_sheets,
+)
+from experiments.problems.held import Problems, known_optima
+from experiments.problems.splits import SPLITS, find_problems
+from experiments.shell.files import (
+    RecordError,
+    read_record,
+    run_directory,
+    write_csv,
+    write_text,
+)
+from experiments.shown.tables import Sheet
+from maestro_env.base.errors import printable
+
+
+def score(config: Any) -> int:
+    """Score entries, write the tables, and return the exit status."""
+    entries = [read_entry(Path(text)) for text in dict.fromkeys(config.what)]
+    problems, optima = proven(config)
+    found = [each.evaluations(config.split, config.seed, problems) for each in entries]
+    names = _names(entries)
+    every = {
+        entry: scores
+        for entry, evaluations in zip(entries, found, strict=True)
+        if (scores := scores_of(names[entry], evaluations, problems, optima))
+    }
+    if not every:
+        raise RecordError(f"none of the entries has split {config.split} from any seed in full")
+    for entry, evaluations in zip(entries, found, strict=True):
+        if entry.counted and config.again:
+            _search_again(entry, evaluations, problems, config.again)
+    sheets = [
+        *_standings([each for entry, each in every.items() if entry.counted], "counted", optima),
+        *_standings(
+            [each for entry, each in every.items() if not entry.counted],
+            "reported: samples are their authors' word",
+            optima,
+        ),
+        _cards(entries, names),
+        proofs(problems, optima),
+    ]
+    directory = run_directory(config.out, "benchmark-scores")
+    write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in sheets))
+    write_csv(directory / "problems.csv", TABLE, problem_rows([*every.values()]))
+    for sheet in sheets:
+        sheet.print()
+    print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
+    return 0
+
+
+def show(directory: Path, config: Any, problems: Problems, optima: OptimaByProblem) -> None:
+    """Print how far an entry is from the optima, if it has all problems from some seed."""
+    entry = read_entry(directory)
+    evaluations = entry.evaluations(config.split, config.seed, problems)
+    scores = scores_of(entry.card.method, evaluations, problems, optima)
+    if scores:
+        next(score_sheets([scores], optima)).print()
+    print(printable(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}"))
+
+
+def proven(config: Any) -> tuple[Problems, OptimaByProblem]:
+    """Return the problems of the split that a config names, those that have optima, and these."""
+    problems = find_problems(config.split, config.networks, config.seed)
+    every = [held for each in problems.values() for held in each]
+    optima = known_optima(every, SPLITS[config.split].nodes)
+    able = {
+        network: [held for held in each if held.key in optima] for network, each in problems.items()
+    }
+    return able, optima
+
+
+def _standings(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterator[Sheet]:
+    """Yield the tables of one kind of entries."""
+    if every:
+        for sheet in (
+            *score_sheets(every, optima),
+            reached_sheet(every),
+            *rank_sheet(every),
+            *pairs(every),
+        ):
+            yield Sheet(f"{sheet.title} ({kind})", sheet.left, sheet.right, sheet.rows, sheet.note)
+
+
+def _cards(entries: Sequence[Entry], names: dict[Entry, str]) -> Sheet:
+    """Return what the cards say."""
+    rows = [
+        (names[each], each.card.authors, each.card.code, each.card.training, str(each.hidden_runs))
+        for each in entries
+    ]
+    left = ("method", "authors", "code", "learnt from")
+    return Sheet("Entries", left, ("hidden runs",), rows)
+
+
+def _names(entries: Sequence[Entry]) -> dict[Entry, str]:
+    """Return what tables call entries: their methods, with directories where these are not one."""
+    count = Counter(each.card.method for each in entries)
+
+    def name(entry: Entry) -> str:
+        method = entry.card.method
+        return method if count[method] == 1 else f"{method} {entry.path}"
+
+    return {each: name(each) for each in entries}
+
+
+def _search_again(
+    entry: Entry, evaluations: Sequence[Evaluation], problems: Problems, count: int
+) -> None:
+    """Make some searches of a counted entry again.
+
+    Raises:
+        RecordError: one looks at other samples than it says.
+    """
+    every = [(one, held) for one in evaluations for held in problems[one.network]]
+    for one, held in Random().sample(every, min(count, len(every))):
+        told = read_record(one.path, "")
+        facts = told["searches"]
+        method = Method(entry.card.method, facts["labels"])
+        if method.files(one.network) != facts["files"]:
+            raise RecordError(f"{one.path} was made with other files than those that are here")
+        again = Searches(
+            *(method, facts["split"], one.network, problems[one.network], one.seed, one.samples),
+            directory=entry.path,
+        ).search(held)
+        if again["trace"] != told["problems"][held.key]["trace"]:
+            raise RecordError(
+                f"{one.path}: the search of {held.key} looks at other samples when it is made "
+                f"again; it was made on {told['versions'].get('processor')}"
+            )
+        print(printable(f"made again: {one.path}, {held.key}"))

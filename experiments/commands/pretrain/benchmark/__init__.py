@@ -1,1 +1,0 @@
-"""Scores mappers on problems that no training has seen (docs/benchmark.md)."""

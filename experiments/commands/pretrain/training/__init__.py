@@ -1,1 +1,0 @@
-"""Makes labels of training problems, and trains a prior."""

@@ -1,0 +1,1 @@
+"""Problems to learn from and problems held out, with their proven optima."""

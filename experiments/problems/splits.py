@@ -1,0 +1,193 @@
+"""The splits of the benchmark: which problems a method is scored on, and with which budget.
+
+What training may use is in ``problems.training``: the zoo's layers but those of the held network,
+and layers and accelerators that ``drawn`` draws. The accelerator ``held`` is in none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
+
+from experiments.problems import drawn
+from experiments.problems.held import Held, Problems, held
+from experiments.problems.training import has_mapping, is_bounded
+from experiments.problems.unusual import MACHINES, unusual_problems
+from experiments.search.goals import unique
+from experiments.shell.flags import UsageError
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.base.registry import look_up
+from maestro_env.environments.named import TASKS
+from maestro_env.workloads.finding import find_layer, find_network, models
+from maestro_env.workloads.layer import Layer
+
+HELD_ON = (PRESETS["unlimited"], PRESETS["edge"], drawn.HELD_MACHINE)
+OBJECTIVES = ("latency", "edp")
+
+_ID_SEED, _TIGHT_SEED = 5, 6
+MOST_SAMPLES = 20_000
+"""Of a search."""
+
+_LAYERS, _MACHINES, _HIDDEN = 30, 3, 60
+
+
+@dataclass(frozen=True)
+class Split:
+    """Problems and the budget of every search.
+
+    Args:
+        what: it holds, for people.
+        problems: makes them, of networks (None for all) and the seed that draws.
+        samples: of a search, unless told.
+        seeds: searches for each problem, unless told.
+        nodes: boxes of mappings after which the search for an optimum ends without its proof.
+        takes: which of ``networks`` and ``seed`` its problems depend on.
+        held: whether training must have used none of its layers.
+    """
+
+    what: str
+    problems: Callable[[str | None, int | None], Problems]
+    samples: int
+    seeds: int
+    nodes: int
+    takes: str = ""
+    held: bool = True
+
+
+def find_problems(name: str, networks: str | None, seed: int | None) -> Problems:
+    """Return the problems of a split, by network.
+
+    Args:
+        name: of the split.
+        networks: those held out in turn, separated by commas; None for all of the zoo.
+        seed: that draws the problems of ``hidden``.
+
+    Raises:
+        UnknownNameError: no such split or network.
+        UsageError: networks or a seed for a split that has none, or no seed for ``hidden``.
+    """
+    split = look_up("split", name, SPLITS)
+    for flag, value in (("networks", networks), ("seed", seed)):
+        if value is not None and split.takes != flag:
+            able = next(each for each, one in SPLITS.items() if one.takes == flag)
+            raise UsageError(f"--{flag}: split {name} does not take it; allowed with {able}")
+    if split.takes == "seed" and seed is None:
+        raise UsageError(f"--split {name} needs --seed N, which draws its problems")
+    return split.problems(networks, seed)
+
+
+def named_problems() -> list[Held]:
+    """Return the tasks that have names in Gymnasium's registry."""
+    return [
+        held("tasks", find_layer(each.layer), find_hardware(each.hardware), each.objective)
+        for each in TASKS
+    ]
+
+
+def held_problems(network: str) -> list[Held]:
+    """Return the problems of a held network, by its name in the zoo or its file.
+
+    They are all its distinct layers on three accelerators, for latency and for EDP.
+
+    Raises:
+        NetworkError: no such network.
+    """
+    return _crossed(network, find_network(network).layers, HELD_ON)
+
+
+def fresh_problems(seed: int, machines: Sequence[Hardware] = ()) -> list[Held]:
+    """Draw 30 layers from the distribution of training, by a seed of their own.
+
+    What has no valid mapping, or no bound, is left out.
+
+    Args:
+        seed: of the layers.
+        machines: that they run on; none for three of the distribution of training.
+    """
+    # The word keeps the stream apart from those that training draws from the same seed.
+    rng = Random(f"{seed} fresh")
+    layers: dict[str, Layer] = {}
+    while len(layers) < _LAYERS:
+        layer = drawn.layer(rng)
+        layers.setdefault(layer.shape, layer)
+    name = f"fresh{seed}"
+    drawn_machines = [
+        # Their names say the seed: a directory of proofs may have those of several.
+        replace(drawn.machine(rng), name=f"{name}.{number}")
+        for number in range(_MACHINES)
+    ]
+    return [
+        each
+        for each in _crossed(name, layers.values(), machines or drawn_machines)
+        if is_bounded(each.goal.two_levels, each.goal.objective)
+        and has_mapping(each.goal.two_levels)
+    ]
+
+
+def hidden_problems(seed: int) -> list[Held]:
+    """Draw layers unlike those of the zoo, and accelerators as training draws them, by a seed."""
+    name, rng = f"hidden{seed}", Random(f"{seed} hidden")
+    machines = [replace(drawn.machine(rng), name=f"{name}.{n}") for n in range(len(MACHINES))]
+    return unusual_problems(name, machines, _HIDDEN)
+
+
+def _crossed(network: str, layers: Iterable[Layer], machines: Sequence[Hardware]) -> list[Held]:
+    every = product(layers, machines, OBJECTIVES)
+    return [held(network, layer, machine, objective) for layer, machine, objective in every]
+
+
+def _by_network(networks: str | None, _: int | None) -> Problems:
+    names = models() if networks is None else unique(networks.split(","))
+    return {name: held_problems(name) for name in names}
+
+
+def _hidden(_: str | None, seed: int | None) -> Problems:
+    assert seed is not None
+    return _one(hidden_problems(seed))
+
+
+def _one(problems: Sequence[Held]) -> Problems:
+    return {problems[0].network: problems}
+
+
+SPLITS = {
+    "tasks": Split(
+        f"the {len(TASKS)} tasks that have names",
+        lambda *_: _one(named_problems()),
+        *(10_000, 5, 10**9),
+        held=False,
+    ),
+    "id": Split(
+        "layers and accelerators drawn as those of training",
+        lambda *_: _one(fresh_problems(_ID_SEED)),
+        *(500, 10, 2 * 10**7),
+        held=False,
+    ),
+    "ood-network": Split(
+        "the layers of a network that is held out, each of the zoo's in turn",
+        _by_network,
+        *(500, 10, 10**9),
+        takes="networks",
+    ),
+    "ood-accelerator": Split(
+        "layers drawn as those of training, on four accelerators that are tight",
+        lambda *_: _one(fresh_problems(_TIGHT_SEED, MACHINES)),
+        *(500, 10, 2 * 10**7),
+        held=False,
+    ),
+    "ood-both": Split(
+        "500 layers unlike those of the zoo, on the same four",
+        lambda *_: _one(unusual_problems()),
+        *(500, 10, 2 * 10**7),
+    ),
+    "hidden": Split(
+        f"{_HIDDEN} layers unlike those of the zoo, on accelerators, both drawn by --seed",
+        _hidden,
+        *(500, 10, 2 * 10**7),
+        takes="seed",
+    ),
+}
+"""By name."""
