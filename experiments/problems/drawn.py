@@ -11,15 +11,17 @@ from math import exp, log
 from random import Random
 from typing import TypeVar
 
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
+from maestro_env.environments.named import HELD_HARDWARE
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
 T = TypeVar("T")
 
-HELD_MACHINE = Hardware(512, 2**10, 2**18, noc_bw=128, offchip_bw=32, name="held")
+HELD_MACHINE = replace(find_hardware(HELD_HARDWARE), name="held")
 """The machine that is never trained on."""
 
 LEAST_MACS, MOST_MACS = 10**3, 10**11

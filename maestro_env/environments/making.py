@@ -1,7 +1,8 @@
-"""Makes vector and multi-agent environments of the arguments of a single one."""
+"""Makes environments: vector and multi-agent ones of the arguments of a single one, of contexts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.vector import AutoresetMode
@@ -12,8 +13,11 @@ from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
+from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.workloads.finding import models
+from maestro_env.workloads.layer import Layer
 
 if TYPE_CHECKING:
     from maestro_env.environments.parallel import MaestroImproveParallelEnv, MaestroParallelEnv
@@ -120,3 +124,48 @@ def parallel_improve_env(
     from maestro_env.environments.parallel import MaestroImproveParallelEnv
 
     return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups)
+
+
+def context_layers(context: Context) -> list[Layer]:
+    """Return the convolutions of a context; no two have the same shape."""
+    held = _convolutions(models()[HELD_NETWORK])
+    if context.held:
+        return [*held.values()]
+    every = [layer for name, layers in models().items() if name != HELD_NETWORK for layer in layers]
+    others = [layer for shape, layer in _convolutions(every).items() if shape not in held]
+    return [layer for index, layer in enumerate(others) if context.fifth in (None, index % 5 == 0)]
+
+
+def make_context_env(context: Context, **arguments: Any) -> MaestroImproveEnv:
+    """Make a ``MaestroImproveEnv`` of the layers of a context; ``gymnasium.make`` calls this.
+
+    Args:
+        context: what the id says.
+        **arguments: those of ``MaestroImproveEnv``, in place of what the context has.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+    """
+    return MaestroImproveEnv(**{**_arguments(context), **arguments})
+
+
+def make_context_vector_env(context: Context, **arguments: Any) -> MaestroImproveVectorEnv:
+    """Make copies, as ``make_improve_vector_env`` does; ``gymnasium.make_vec`` calls this."""
+    return make_improve_vector_env(**{**_arguments(context), **arguments})
+
+
+def _arguments(context: Context) -> dict[str, Any]:
+    return {
+        "layers": context_layers(context),
+        "hardware": context.hardware,
+        "objective": "edp",
+        "episode_length": EPISODE_LENGTH,
+    }
+
+
+def _convolutions(layers: Iterable[Layer]) -> dict[str, Layer]:
+    found: dict[str, Layer] = {}
+    for layer in layers:
+        if layer.operator == "CONV":
+            found.setdefault(layer.shape, layer)
+    return found

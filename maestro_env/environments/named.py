@@ -1,4 +1,4 @@
-"""The tasks that have names: ids of Gymnasium's registry, from easy to hard.
+"""The tasks that have names: ids of Gymnasium's registry.
 
 It imports nothing heavy: the ids are registered whenever gymnasium is imported.
 """
@@ -39,8 +39,8 @@ TASKS = tuple(
     for each in (
         ("unlimited", "resnet18_l2", "latency"),
         ("unlimited", "gpt2_l4", "edp"),
-        ("unlimited", "mobilenetv2_l2", "edp"),
-        ("cloud", "resnet50_l2", "edp"),
+        ("unlimited", "mobilenetv2_l3", "edp"),
+        ("cloud", "resnet50_l3", "edp"),
         ("cloud", "bert_base_l4", "latency"),
         ("edge", "resnet18_l2", "latency"),
         ("edge", "resnet18_l2", "edp"),
@@ -51,4 +51,42 @@ TASKS = tuple(
         ("edge", "vgg16_l8", "edp"),
     )
 )
-"""All of them; ``docs/benchmark.md`` says how hard each is, and why."""
+"""Of one layer each; ``docs/environments.md`` says how hard each is, and why."""
+
+EPISODE_LENGTH = 500
+"""Moves of an episode of a task."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Many layers, of which each episode has one: convolutions of the zoo, for EDP.
+
+    Args:
+        split: of the benchmark that it belongs to, or ``train``.
+        hardware: as ``find_hardware`` takes it.
+        held: whether the layers are those of ``HELD_NETWORK``, or all others.
+        fifth: of the others, whether it has every fifth one, or those between; None for both.
+    """
+
+    split: str
+    hardware: str
+    held: bool
+    fifth: bool | None = None
+
+    @property
+    def id(self) -> str:
+        """What ``gymnasium.make`` takes."""
+        return f"{NAMESPACE}/{self.split}-v1"
+
+
+HELD_NETWORK = "mobilenetv2"
+HELD_HARDWARE = "num_pes=512,l1_bytes=1024,l2_bytes=262144,noc_bw=128,offchip_bw=32"
+"""Which policies that learn on ``train`` have not seen."""
+
+CONTEXTS = (
+    Context("train", "edge", held=False, fifth=False),
+    Context("id", "edge", held=False, fifth=True),
+    Context("ood-network", "edge", held=True),
+    Context("ood-accelerator", HELD_HARDWARE, held=False, fifth=False),
+    Context("ood-both", HELD_HARDWARE, held=True),
+)

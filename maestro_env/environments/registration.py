@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
+from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
+
 
 def register_with_gymnasium() -> None:
     """Register now if gymnasium is imported, else as soon as it is."""
@@ -34,6 +36,25 @@ def _register() -> None:
         entry_point="maestro_env.environments.improving:MaestroImproveEnv",
         vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
     )
+    for task in TASKS:
+        gymnasium.register(
+            id=task.id,
+            entry_point="maestro_env.environments.improving:MaestroImproveEnv",
+            vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
+            kwargs={
+                "layer": task.layer,
+                "hardware": task.hardware,
+                "objective": task.objective,
+                "episode_length": EPISODE_LENGTH,
+            },
+        )
+    for context in CONTEXTS:
+        gymnasium.register(
+            id=context.id,
+            entry_point="maestro_env.environments.making:make_context_env",
+            vector_entry_point="maestro_env.environments.making:make_context_vector_env",
+            kwargs={"context": context},
+        )
 
 
 class _GymnasiumWatcher:

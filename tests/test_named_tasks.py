@@ -1,0 +1,77 @@
+"""The tasks that have names, and the environments of many layers by split."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import maestro_env
+from experiments.problems.drawn import HELD_MACHINE
+from experiments.problems.splits import named_problems
+from maestro_env.environments.making import context_layers
+from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
+from maestro_env.workloads.finding import models
+
+IDS = [each.id for each in (*TASKS, *CONTEXTS)]
+
+
+def test_every_task_has_a_proven_optimum_and_a_problem_of_its_own() -> None:
+    assert len({held.key for held in named_problems()}) == len(TASKS) == 12
+    for task in TASKS:
+        known = maestro_env.known_optimum(task.layer, task.objective, task.hardware)
+        assert known is not None
+        assert known.proven
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_makes_them_by_their_ids(name: str) -> None:
+    env = gymnasium.make(name, episode_length=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(env.unwrapped, skip_render_check=True)
+    observation, _ = env.reset(seed=1)
+    env.action_space.seed(1)
+    total, ended = 0.0, False
+    first = env.unwrapped.cost  # type: ignore[attr-defined]
+    while not ended:
+        observation, reward, _, ended, _ = env.step(env.action_space.sample())
+        assert env.observation_space.contains(observation)
+        total += float(reward)
+    last = env.unwrapped.cost  # type: ignore[attr-defined]
+    objective = maestro_env.find_objective(name.split("-")[-2] if "_l" in name else "edp")
+    values = [
+        np.prod([getattr(cost, each) for each in objective.factors]) for cost in (first, last)
+    ]
+    assert total == pytest.approx(float(np.log(values[0] / values[1])))
+
+
+def test_copies_are_of_the_same_tasks() -> None:
+    for name in ("maestro_env/edge-resnet18_l2-energy-v1", "maestro_env/ood-both-v1"):
+        envs = gymnasium.make_vec(name, 4, vectorization_mode="vector_entry_point")
+        env = gymnasium.make(name)
+        assert envs.single_action_space == env.action_space
+        assert envs.single_observation_space == env.observation_space
+        assert env.unwrapped.episode_length == EPISODE_LENGTH  # type: ignore[attr-defined]
+
+
+def test_what_is_held_out_is_in_no_training() -> None:
+    layers = {each.split: {layer.shape for layer in context_layers(each)} for each in CONTEXTS}
+    sizes = {split: len(shapes) for split, shapes in layers.items()}
+    assert sizes == {
+        "train": 34,
+        "id": 9,
+        "ood-network": 20,
+        "ood-accelerator": 34,
+        "ood-both": 20,
+    }
+    for split in ("id", "ood-network", "ood-both"):
+        assert not layers["train"] & layers[split]
+    assert layers["ood-accelerator"] == layers["train"]
+    assert layers["ood-both"] <= {layer.shape for layer in models()["mobilenetv2"]}
+    hardware = {each.split: maestro_env.find_hardware(each.hardware) for each in CONTEXTS}
+    assert hardware["ood-both"] == hardware["ood-accelerator"]
+    assert hardware["ood-both"].record() | {"name": "held"} == HELD_MACHINE.record()
