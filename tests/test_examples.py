@@ -8,10 +8,16 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from experiments.commands.benchmark.methods import Method
+from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer, find_objective
+
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# What enters the benchmark, by its command.
+ENTRIES = {"baselines", "json_lines"}
+EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in ENTRIES)
 # What the project does not install.
 NEEDED = {
     "cleanrl_ppo": ["torch"],
@@ -31,6 +37,23 @@ TORCH = {
     *("cleanrl_ppo", "improve", "llama", "maskable_ppo", "parallel", "rllib_ppo", "sb3"),
     "torchrl_ppo",
 }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["CmaEs", "Ppo", "MaskedPpo", "Dqn", "CleanRlPpo"])
+def test_baselines_spend_their_budget(name: str) -> None:
+    for module in ("cma", "sb3_contrib"):
+        pytest.importorskip(module, reason=f"the example needs {module}")
+    mapper = Method(f"examples.baselines:{name}").mapper("", [])
+    problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
+    found = []
+    for _ in range(2):
+        evaluator = Evaluator(problem, find_objective("edp"), 700)
+        mapper.search(evaluator, 700, np.random.default_rng(3))
+        assert evaluator.used == 700
+        assert evaluator.valid > 200
+        found.append(evaluator.trace[0])
+    np.testing.assert_array_equal(*found)
 
 
 def parameters() -> list[object]:
