@@ -79,10 +79,10 @@ def test_other_programs_see_names_and_units(written: Path) -> None:
 
 
 def test_columns_can_be_chosen(dataset: Dataset) -> None:
-    (table,) = dataset.tables(LAYER, ["energy_nj", "status"])
+    (table,) = dataset.tables(LAYER, ["energy_nj", "status"], split="test")
     assert table.column_names == ["energy_nj", "status"]
     space = dataset.problems[LAYER].space
-    (whole,) = dataset.tables(LAYER)
+    (whole,) = dataset.tables(LAYER, split="test")
     narrow = whole.select([*(each.name for each in space.parameters), "status", "energy_nj"])
     _, rows = from_table(space, narrow)
     assert np.isfinite(rows.metrics[:, METRICS.index("energy_nj")]).any()
@@ -181,10 +181,10 @@ def test_a_damaged_file_is_named(
     (folder,) = (path for path in written.iterdir() if path.is_dir())
     (copy / folder.name).mkdir(parents=True)
     (copy / "dataset.json").write_bytes((written / "dataset.json").read_bytes())
-    path = copy / folder.name / "00000.parquet"
-    path.write_bytes((folder / "00000.parquet").read_bytes())
+    path = copy / folder.name / "train-00000.parquet"
+    path.write_bytes((folder / "train-00000.parquet").read_bytes())
     damage(path)
-    with pytest.raises(DatasetError, match=r"cannot read .*00000\.parquet"):
+    with pytest.raises(DatasetError, match=r"cannot read .*train-00000\.parquet"):
         list(open_dataset(copy).rows(LAYER))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import signal
 import subprocess
@@ -23,7 +25,8 @@ from experiments.commands.dataset import writer
 from experiments.search.searches import Recorder, run_search
 from experiments.store.claims import Claim
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
-from maestro_env.datasets.parquet import open_dataset
+from maestro_env.base.errors import UnknownNameError
+from maestro_env.datasets.parquet import SPLITS, open_dataset
 from maestro_env.evaluation.cost import unit_of
 from maestro_env.evaluation.objectives import find_objective
 from mappers.parts.draws import log_uniform
@@ -61,7 +64,7 @@ def test_every_row_has_the_figures_of_its_mapping(out: Path, model: str) -> None
     for layer in dataset.problems:
         truth, files = problem(layer, model=model), list(dataset.rows(layer))
         assert dataset.problems[layer] == truth
-        assert [len(points) for points, _ in files] == [100, 100, 50]
+        assert [len(points) for points, _ in files] == [100, 100, 25, 25]
         assert dataset.count(layer) == 250
         for points, rows in files:
             evaluated = truth.evaluate(points)
@@ -79,7 +82,7 @@ def test_no_two_files_or_layers_have_the_same_rows(out: Path) -> None:
     clusters = [
         tuple(points[:, -1]) for layer in dataset.problems for points, _ in dataset.rows(layer)
     ]
-    assert len(clusters) == len(set(clusters)) == 6
+    assert len(clusters) == len(set(clusters)) == 10
 
 
 @pytest.mark.parametrize("flags", [["--threads=3"], ["--layers=resnet18_l2"]])
@@ -91,7 +94,7 @@ def test_files_depend_on_the_seed_alone(
     other = out.with_name("other")
     assert make(other, *flags) == 0
     files = contents(out / "resnet18_l2")
-    assert len(files) == 3
+    assert len(files) == 4
     assert contents(other / "resnet18_l2") == files
     again = out.with_name("again")
     assert make(again, "--seed=1") == 0
@@ -135,7 +138,7 @@ def test_the_card_tells_tools_and_people_what_there_is(
     card = yaml.safe_load(front)
     assert (card["license"], card["size_categories"]) == ("mit", ["n<1K"])
     for entry in card["configs"]:
-        assert len(list(out.glob(entry["data_files"]))) == 3
+        assert [len(list(out.glob(each["path"]))) for each in entry["data_files"]] == [2, 1, 1]
     table = next(open_dataset(out).tables("resnet18_l2"))
     assert all(f"| `{name}` |" in body for name in table.column_names if name != "status")
     units = {field.name: field.metadata[b"unit"].decode() for field in table.schema}
@@ -146,6 +149,37 @@ def test_the_card_tells_tools_and_people_what_there_is(
     assert contents(other) == contents(out)
     assert "resnet18_l2" in shown
     assert f"data set: {out}" in shown
+
+
+def test_splits_are_told_to_loaders(out: Path) -> None:
+    assert make(out) == 0
+    dataset, card = open_dataset(out), json.loads((out / "croissant.json").read_text())
+    assert [dataset.count("resnet18_l2", split) for split in SPLITS] == [200, 25, 25]
+    files = {each["@id"]: each for each in card["distribution"]}
+    assert set(files) == {str(path.relative_to(out)) for path in out.glob("*/*.parquet")}
+    for name, told in files.items():
+        assert told["sha256"] == hashlib.sha256((out / name).read_bytes()).hexdigest()
+    splits, *records = card["recordSet"]
+    assert [each["splits/name"] for each in splits["data"]] == [*SPLITS]
+    assert [f"{each['@id']}.parquet" for each in records] == list(files)
+    schema = next(dataset.tables("resnet18_l2")).schema
+    assert [field["name"] for field in records[-1]["field"]] == schema.names
+    with pytest.raises(UnknownNameError, match="unknown split 'dev'"):
+        dataset.count("resnet18_l2", "dev")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_loader_reads_the_splits(out: Path) -> None:
+    loader = pytest.importorskip("mlcroissant", reason="needs mlcroissant")
+    assert make(out) == 0
+    found = loader.Dataset(str(out / "croissant.json"))
+    assert not found.metadata.ctx.issues.errors
+    points = next(open_dataset(out).rows("resnet18_l2", "test"))[0]
+    name = "resnet18_l2/test-00003"
+    read = list(found.records(name))
+    first = [parameter.name for parameter in problem("resnet18_l2").space.parameters]
+    assert [[each[f"{name}/{key}"] for key in first] for each in read] == points.tolist()
 
 
 def test_units_are_those_of_the_page() -> None:
@@ -187,7 +221,7 @@ def test_an_interrupted_data_set_is_continued(
     dataset = open_dataset(out)
     assert (
         sum(dataset.count(layer) for layer in dataset.problems)
-        == [0, 100, 350][files // 2 + files % 2]
+        == [0, 100, 250][files // 2 + files % 2]
     )
     assert make(out, "--resume") == 0
     assert contents(out) == contents(whole)
@@ -270,7 +304,7 @@ def test_a_file_of_other_rows_is_refused(out: Path, capsys: pytest.CaptureFixtur
     first, *_, last = sorted(out.glob("*/*.parquet"), key=lambda path: path.stat().st_size)
     last.write_bytes(first.read_bytes())
     assert make(out, "--resume") == 2
-    assert f"{last} has 50 rows, not 100; delete it" in capsys.readouterr().err
+    assert f"{last} has 25 rows, not 100; delete it" in capsys.readouterr().err
 
 
 def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path) -> None:

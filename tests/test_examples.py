@@ -30,6 +30,7 @@ NEEDED = {
     "parallel": ["pettingzoo", "torchrl"],
     "rllib_ppo": ["ray", "torch"],
     "sb3": ["stable_baselines3"],
+    "surrogates": ["pyarrow"],
     "torchrl_ppo": ["torchrl"],
 }
 # They import torch, which takes seconds.

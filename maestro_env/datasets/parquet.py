@@ -1,7 +1,8 @@
 """Data sets of mappings with all figures, as Parquet files; needs the extra ``data``.
 
 ``maestro-env dataset`` makes them. A data set is a folder: ``dataset.json`` says what was
-drawn, a folder for each layer has files of one row group each, and ``README.md`` describes it all.
+drawn, a folder for each layer has files of one row group each, whose names begin with their split,
+and ``README.md`` describes it all; ``croissant.json`` does so for loaders.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ except ModuleNotFoundError as error:
 RECORD = "dataset.json"
 """The file of a data set that says what was drawn."""
 
-FORMAT = "maestro-env/dataset/1"
+FORMAT = "maestro-env/dataset/2"
+SPLITS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+"""Shares of the rows of a layer. No file has rows of two splits."""
+
 STATUS = "status"
 
 
@@ -104,35 +108,42 @@ class Dataset:
 
     Raises:
         DatasetError: by the methods, a damaged file.
-        UnknownNameError: by the methods, an unknown layer or column.
+        UnknownNameError: by the methods, an unknown layer, column or split.
     """
 
     directory: Path
     problems: Mapping[str, Problem]
     facts: Mapping[str, Any]
 
-    def files(self, layer: str) -> list[Path]:
-        """Return the files of a layer in the order of their rows; each has one row group."""
+    def files(self, layer: str, split: str | None = None) -> list[Path]:
+        """Return the files of a layer, or of a split of it; each has one row group."""
         look_up("layer", layer, self.problems)
-        return sorted((self.directory / self.facts["layers"][layer]["folder"]).glob("*.parquet"))
+        if split is not None:
+            look_up("split", split, SPLITS)
+        folder = self.directory / self.facts["layers"][layer]["folder"]
+        chosen = SPLITS if split is None else (split,)
+        return [path for each in chosen for path in sorted(folder.glob(f"{each}-*.parquet"))]
 
-    def count(self, layer: str) -> int:
-        """Return the number of rows of a layer."""
-        return sum(rows_in(path) for path in self.files(layer))
+    def count(self, layer: str, split: str | None = None) -> int:
+        """Return the number of rows of a layer, or of a split of it."""
+        return sum(rows_in(path) for path in self.files(layer, split))
 
-    def tables(self, layer: str, columns: Iterable[str] | None = None) -> Iterator[pa.Table]:
+    def tables(
+        self, layer: str, columns: Iterable[str] | None = None, split: str | None = None
+    ) -> Iterator[pa.Table]:
         """Yield the rows of a layer, one row group at a time, as ``pyarrow.Table``.
 
         Columns are the parameters (int32, the number of a choice), ``status`` and ``METRICS``
-        (float64, null where there is no figure); with ``columns`` only these.
+        (float64, null where there is no figure); with ``columns`` only these. ``split`` is one of
+        ``SPLITS``; None for all.
         """
-        for path in self.files(layer):
+        for path in self.files(layer, split):
             yield read_file(path, columns)
 
-    def rows(self, layer: str) -> Iterator[tuple[Points, Rows]]:
+    def rows(self, layer: str, split: str | None = None) -> Iterator[tuple[Points, Rows]]:
         """Yield the same as vectors, int32[N, D], and what ``Problem.evaluate`` said of them."""
         space = self.problems[layer].space
-        for table in self.tables(layer):
+        for table in self.tables(layer, split=split):
             yield from_table(space, table)
 
     def statuses(self, layer: str) -> dict[str, int]:

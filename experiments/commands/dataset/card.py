@@ -12,7 +12,7 @@ from experiments.shell.files import write_text
 from experiments.shell.flags import to_flags
 from experiments.shown.templates import templates
 from maestro_env.base.errors import printable
-from maestro_env.datasets.parquet import Dataset
+from maestro_env.datasets.parquet import SPLITS, Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of
 from mappers.parts.draws import DRAWS
 
@@ -42,6 +42,7 @@ def write_card(dataset: Dataset, statuses: Mapping[str, Mapping[str, int]], conf
         size=next((size for most, size in _SIZES.items() if sum(rows.values()) < most), "n>1T"),
         command=shlex.join(to_flags(replace(config, out=None, resume=False, threads=1))),
         searched=config.draw not in DRAWS,
+        splits=SPLITS,
         units={name: unit_of(name) for name in METRICS},
     )
     write_text(dataset.directory / CARD, text)

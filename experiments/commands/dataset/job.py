@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from experiments.commands.dataset.card import write_card
+from experiments.commands.dataset.croissant import write_croissant
 from experiments.commands.dataset.flags import Config
 from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, write_parts
 from experiments.search.goals import Goal, make_goal, split_layers
@@ -54,6 +55,7 @@ def execute(config: Config) -> int:
         dataset = open_dataset(directory)
         statuses = {name: dataset.statuses(name) for name in goals}
         write_card(dataset, statuses, config)
+        write_croissant(dataset)
     _sheet(dataset, statuses).print()
     print(printable(f"data set: {directory}"))
     return 0

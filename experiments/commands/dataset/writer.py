@@ -15,7 +15,7 @@ import numpy as np
 from experiments.search.goals import Goal
 from experiments.search.searches import Recorder, run_search
 from experiments.shell.files import ensure_directory, replacing
-from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_file
+from maestro_env.datasets.parquet import SPLITS, DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import Rows
@@ -45,12 +45,23 @@ class DataFile:
 
 
 def plan(folder: Path, goal: Goal, samples: int) -> list[DataFile]:
-    """Return the files of a layer's rows."""
-    starts = range(0, samples, ROWS_PER_FILE)
-    return [
-        DataFile(folder / f"{number:05}.parquet", goal, number, min(ROWS_PER_FILE, samples - start))
-        for number, start in enumerate(starts)
+    """Return the files of a layer's rows, split by split."""
+    rows = [
+        (split, min(ROWS_PER_FILE, most - start))
+        for split, most in _rows_of_splits(samples).items()
+        for start in range(0, most, ROWS_PER_FILE)
     ]
+    return [
+        DataFile(folder / f"{split}-{number:05}.parquet", goal, number, count)
+        for number, (split, count) in enumerate(rows)
+    ]
+
+
+def _rows_of_splits(samples: int) -> dict[str, int]:
+    """Return how many rows each split has; the first has those that shares leave over."""
+    first, *others = SPLITS
+    rows = {split: int(samples * SPLITS[split]) for split in others}
+    return {first: samples - sum(rows.values()), **rows}
 
 
 def write_parts(
