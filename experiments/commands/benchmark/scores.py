@@ -147,7 +147,7 @@ def estimates(ratios: Floats) -> Floats:
 
 def reached(scores: Scores, limits: Floats) -> Floats:
     """Return the shares of searches within each limit of the optimum, float64[C, L]."""
-    return stats.performance_profile([*scores.searches.swapaxes(0, 1)], limits)
+    return stats.performance_profile([*scores.searches.swapaxes(0, 1)], limits * _NEAR)
 
 
 def ranks(every: Sequence[Scores], count: int) -> list[tuple[float, float, float]]:

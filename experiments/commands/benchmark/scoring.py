@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from experiments.commands.benchmark.entries import Entry, read_entry
 from experiments.commands.benchmark.methods import Method
+from experiments.commands.benchmark.plots import draw_reached
 from experiments.commands.benchmark.records import Evaluation, Searches
 from experiments.commands.benchmark.scores import Scores, scores_of
 from experiments.commands.benchmark.tables import (
@@ -18,9 +20,9 @@ from experiments.commands.benchmark.tables import (
     pairs,
     problem_rows,
     proofs,
-    rank_sheet,
     reached_sheet,
     score_sheets,
+    standings,
 )
 from experiments.problems.held import Problems, known_optima
 from experiments.problems.splits import SPLITS, find_problems
@@ -33,6 +35,9 @@ from experiments.shell.files import (
 )
 from experiments.shown.tables import Sheet
 from maestro_env.base.errors import printable
+
+KINDS = {"counted": True, "reported: samples are their authors' word": False}
+"""Of entries, which stand in tables of their own: whether this side has counted."""
 
 
 def score(config: Any) -> int:
@@ -51,22 +56,26 @@ def score(config: Any) -> int:
     for entry, evaluations in zip(entries, found, strict=True):
         if entry.counted and config.again:
             _search_again(entry, evaluations, problems, config.again)
-    sheets = [
-        *_standings([each for entry, each in every.items() if entry.counted], "counted", optima),
-        *_standings(
-            [each for entry, each in every.items() if not entry.counted],
-            "reported: samples are their authors' word",
-            optima,
-        ),
+    kinds = {
+        kind: of_kind
+        for kind, counted in KINDS.items()
+        if (of_kind := [each for entry, each in every.items() if entry.counted is counted])
+    }
+    shown = [
+        *(standings(of_kind, kind) for kind, of_kind in kinds.items()),
         _cards(entries, names),
         proofs(problems, optima),
     ]
+    more = [sheet for kind, of_kind in kinds.items() for sheet in _more(of_kind, kind, optima)]
     directory = run_directory(config.out, "benchmark-scores")
-    write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in sheets))
+    write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in [*shown, *more]))
     write_csv(directory / "problems.csv", TABLE, problem_rows([*every.values()]))
-    for sheet in sheets:
+    picture = directory / "reached.png"
+    draw_reached([*every.values()], picture)
+    for sheet in shown:
         sheet.print()
-    print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
+    print(printable(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
+    print(printable(f"plot: {picture}"))
     return 0
 
 
@@ -91,16 +100,10 @@ def proven(config: Any) -> tuple[Problems, OptimaByProblem]:
     return able, optima
 
 
-def _standings(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterator[Sheet]:
-    """Yield the tables of one kind of entries."""
-    if every:
-        for sheet in (
-            *score_sheets(every, optima),
-            reached_sheet(every),
-            *rank_sheet(every),
-            *pairs(every),
-        ):
-            yield Sheet(f"{sheet.title} ({kind})", sheet.left, sheet.right, sheet.rows, sheet.note)
+def _more(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterator[Sheet]:
+    """Yield all other tables of one kind of entries."""
+    for sheet in (reached_sheet(every), *score_sheets(every, optima), *pairs(every)):
+        yield replace(sheet, title=f"{sheet.title} ({kind})")
 
 
 def _cards(entries: Sequence[Entry], names: dict[Entry, str]) -> Sheet:

@@ -126,19 +126,33 @@ def reached_sheet(every: Sequence[Scores]) -> Sheet:
     return Sheet(title, ("method", "samples"), headers, rows, "empirical distribution (ECDF)")
 
 
-def rank_sheet(every: Sequence[Scores]) -> Iterator[Sheet]:
-    """Yield the mean ranks of several methods, after the samples that all have spent."""
-    common = set.intersection(*(set(scores.counts) for scores in every))
-    if len(every) > 1 and common:
-        count = max(common)
-        found = sorted(zip(ranks(every, count), every, strict=True), key=lambda each: each[0])
-        rows = [
-            (scores.method, f"{mean:.2f} [{low:.2f}, {high:.2f}]", _seconds(scores))
-            for (mean, low, high), scores in found
-        ]
-        title = f"Mean rank over problems after {count:,} samples"
-        note = "brackets: 95 % intervals, bootstrap over problems; seconds of one search, as told"
-        yield Sheet(title, ("method",), ("rank", "seconds"), rows, note)
+def standings(every: Sequence[Scores], kind: str) -> Sheet:
+    """Return how methods stand, the best first: a row of each."""
+    common = max(set.intersection(*(set(scores.counts) for scores in every)))
+    counts = sorted({count for scores in every for count in scores.counts})
+    found = sorted(zip(ranks(every, common), every, strict=True), key=lambda each: each[0])
+    rows = [
+        (
+            scores.method,
+            str(scores.seeds),
+            f"{mean:.2f} [{low:.2f}, {high:.2f}]",
+            *(_mean(scores, count) for count in counts),
+            _seconds(scores),
+        )
+        for (mean, low, high), scores in found
+    ]
+    headers = ("seeds", "rank", *(f"{count:,}" for count in counts), "seconds")
+    note = (
+        f"value / optimum after so many samples, geometric means over {len(every[0].problems)} "
+        f"problems; rank after {common:,}, mean and 95 % interval over them; seconds of a search"
+    )
+    return Sheet(f"Standings ({kind})", ("method",), headers, rows, note)
+
+
+def _mean(scores: Scores, count: int) -> str:
+    if count not in scores.counts:
+        return "-"
+    return f"{FIGURES['geometric mean'](scores.at(count)):.4g}"
 
 
 def _seconds(scores: Scores) -> str:
