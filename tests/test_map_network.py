@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import map_network as command
@@ -13,7 +14,7 @@ from experiments.network.layer_search import SearchSettings
 from experiments.network.networks import map_network
 from experiments.shell.flags import UsageError
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.base.errors import ArgumentTypeError, ModelError, NetworkError
+from maestro_env.base.errors import ArgumentTypeError, MaestroEnvError, ModelError, NetworkError
 from maestro_env.workloads.finding import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
@@ -96,3 +97,15 @@ def test_a_failed_search_is_an_error(
     monkeypatch.setattr("experiments.network.layer_search.solving", fail)
     with pytest.raises(ValueError, match="the search of a layer failed; see stderr"):
         map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")
+
+
+@pytest.mark.parametrize("wrong", [{"samples": 0}, {"nodes": -1}, {"front": 1.5}, {"seed": "1"}])
+def test_settings_that_are_no_numbers_are_refused_at_once(wrong: dict[str, Any]) -> None:
+    (name, value), *_ = wrong.items()
+    with pytest.raises(MaestroEnvError, match=f"{name} is .*{value}.*; allowed: integers from"):
+        SearchSettings(**wrong)
+
+
+def test_no_jobs_are_refused_at_once() -> None:
+    with pytest.raises(MaestroEnvError, match="jobs is 0; allowed: integers from 1"):
+        map_network("alexnet", jobs=0)

@@ -22,6 +22,7 @@ from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
+from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
 from maestro_env.evaluation.hierarchy_problem import MODEL
@@ -72,6 +73,9 @@ class SearchSettings:
         nodes: boxes of mappings that a proof may take.
         front: evaluations or proposals for latency and for energy, each.
         seed: of the mapper's searches.
+
+    Raises:
+        UsageError, ArgumentTypeError: no such number; the message says what is allowed.
     """
 
     mapper: str | None = None
@@ -79,6 +83,10 @@ class SearchSettings:
     nodes: int = 1_000_000
     front: int = PROPOSALS
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("samples", 1), ("nodes", 0), ("front", 0), ("seed", 0)):
+            require_integer(name, getattr(self, name), UsageError, least)
 
     @classmethod
     def of(cls, model: str, **given: Any) -> SearchSettings:

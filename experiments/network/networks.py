@@ -33,10 +33,12 @@ from experiments.shell.files import (
     RecordError,
     ensure_directory,
 )
+from experiments.shell.flags import UsageError
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
+from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.transfer import spread
 from maestro_env.prior.proposals import load_prior
@@ -88,6 +90,7 @@ def map_network(
 
         found = from_torch(network, example_inputs)
     require_of_network(objective)
+    require_integer("jobs", jobs, UsageError)
     chosen = model_of(hardware) if model == AUTO else model
     accelerator = find_accelerator(hardware, chosen)
     problem = ProblemConfig(hardware if isinstance(hardware, str) else hardware.name, chosen)
