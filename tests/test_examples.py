@@ -23,6 +23,7 @@ NEEDED = {
     "cleanrl_ppo": ["torch"],
     "cma_es": ["cma"],
     "improve": ["stable_baselines3"],
+    "learning_curve": ["stable_baselines3"],
     "llama": ["torch"],
     "maskable_ppo": ["sb3_contrib"],
     "minari_dataset": ["minari", "h5py"],
@@ -35,7 +36,16 @@ NEEDED = {
 }
 # They import torch, which takes seconds.
 TORCH = {
-    *("cleanrl_ppo", "improve", "llama", "maskable_ppo", "parallel", "rllib_ppo", "sb3"),
+    *(
+        "cleanrl_ppo",
+        "improve",
+        "learning_curve",
+        "llama",
+        "maskable_ppo",
+        "parallel",
+        "rllib_ppo",
+        "sb3",
+    ),
     "torchrl_ppo",
 }
 
