@@ -51,6 +51,7 @@ TORCH = {
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL:UserWarning")
 @pytest.mark.parametrize(
     ("name", "samples"),
     [
