@@ -166,6 +166,7 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_all_actors(
     [
         (["--bits=16"], "--bits: '16'; allowed for actors: 32 or 8, or 32, 16 or 8, a colon"),
         (["--bits=8:16"], "--bits: '8:16'; allowed for actors"),
+        (["--bits=:8"], "--bits: ':8'; allowed for actors"),
         (["--bits=8", "--evaluations=3"], "--bits: add 32; what it returns is the goal"),
         (["--spi=0"], "--spi: '0'; allowed: numbers from 0.001 to 1000"),
         (["--networks=9x9"], "unknown network '9x9'"),

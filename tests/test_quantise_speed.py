@@ -106,7 +106,7 @@ def test_the_parts_of_a_search_sum_to_it(
         (["parts", "--networks=2x64"], "--networks: parts takes only --mappers"),
         (["parts", "--mappers=ga"], "unknown mapper 'ga'"),
         (["parts", "--mappers=ppo:backend=fused"], "ppo:backend=fused: all backends are measured"),
-        (["parts", "--layers=nothing"], "unknown layer 'nothing'"),
+        (["parts", "--layers=resnet18_l2,nothing"], "unknown layer 'nothing'"),
         (["parts", "--hardware=nothing"], "unknown hardware 'nothing'"),
     ],
 )

@@ -119,6 +119,24 @@ def test_training_with_few_bits_changes_the_same_parameters() -> None:
     assert float(plain[0].low) == float(inputs.min())
 
 
+def test_an_empty_batch_widens_no_range() -> None:
+    network = torch.nn.Sequential(torch.nn.Linear(2, 3))
+    quantise(network, Precision(recording=True))
+    assert network(torch.zeros(0, 2)).shape == (0, 3)
+    network(torch.tensor([[1.0, 4.0]]))
+    assert network(torch.zeros(0, 2)).shape == (0, 3)
+    assert (float(network[0].low), float(network[0].high)) == (1, 4)
+
+
+def test_modules_that_take_weights_as_they_are_keep_them() -> None:
+    attention = torch.nn.MultiheadAttention(4, 2)
+    network = torch.nn.ModuleList([torch.nn.Linear(4, 4), attention])
+    quantise(network, Precision(recording=True))
+    assert isinstance(network[0], Quantised)
+    inputs = torch.ones(3, 1, 4)
+    assert attention(inputs, inputs, inputs)[0].shape == (3, 1, 4)
+
+
 def test_what_cannot_be_quantised_is_refused() -> None:
     with pytest.raises(QuantisationError, match=r"ReLU contains no layers; allowed: networks with"):
         quantise(torch.nn.ReLU(), Precision())

@@ -69,7 +69,11 @@ class Config:
     seeds: int = option(
         5, "sweep, actors, parts: trainings, runs or searches of each kind", least=1, most=10**4
     )
-    steps: int = option(10**9, "sweep: most steps of a training; a recipe may have less", least=1)
+    steps: int = option(
+        10**9,
+        "sweep: most steps of a training, up to a whole rollout; a recipe may have less",
+        least=1,
+    )
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
     jobs: int = jobs_option("trainings")
@@ -184,8 +188,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _sent_and_computed(text: str) -> tuple[int, int]:
     """Return the bits of weights that are sent, and those that actors compute with."""
-    first, _, last = text.rpartition(":")
-    sent, computed = plain_integer(first or last), plain_integer(last)
+    first, colon, last = text.rpartition(":")
+    sent, computed = plain_integer(first if colon else last), plain_integer(last)
     if sent not in SENT or computed not in COMPUTED:
         raise UsageError(
             f"--bits: {quoted(text)}; allowed for actors: 32 or 8, or 32, 16 or 8, a colon, and "

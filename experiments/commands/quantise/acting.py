@@ -138,7 +138,7 @@ def row_times(plan: Plan, alone: Seconds, transfers: bool) -> tuple[float, float
     if transfers:
         acting += alone["push"] + alone["pull"] / plan.pull
         learning += alone["sample"]
-        # At most once an update.
+        # Where the learner limits, at most once an update.
         publishing = alone["publish"] / max(plan.pull, plan.batch / plan.spi)
     return acting / plan.actors, learning * plan.spi / plan.batch + publishing
 

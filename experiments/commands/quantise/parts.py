@@ -103,7 +103,10 @@ def parts(searches: Searches, csv: str | None) -> int:
     Raises:
         UnknownNameError: a mapper that has no networks.
         UsageError: a mapper with a backend.
+        LayerError: a layer that cannot be found.
     """
+    for layer in searches.layers:
+        find_layer(layer)
     kinds = [(mapper, each) for mapper in searches.mappers for each in _backends(mapper)]
     tell_circumstances(csv)
     for mapper, backend in kinds:

@@ -75,7 +75,7 @@ class Quantised(nn.Module):  # type: ignore[misc]
     def forward(self, inputs: Tensor) -> Tensor:
         """Return the outputs of a layer, of the inputs that it takes."""
         precision = self.precision
-        if precision.recording:
+        if precision.recording and inputs.numel():
             self.low = torch.minimum(self.low, inputs.detach().min())
             self.high = torch.maximum(self.high, inputs.detach().max())
         if precision.bits is None:
@@ -108,6 +108,8 @@ class Quantised(nn.Module):  # type: ignore[misc]
 def quantise(network: nn.Module, precision: Precision) -> None:
     """Replace all ``nn.Linear`` and ``nn.Conv2d`` inside a network; its parameters stay.
 
+    Subclasses stay, too: modules such as ``nn.MultiheadAttention`` take their weights as they are.
+
     Raises:
         QuantisationError: there are none, or they were replaced before.
     """
@@ -119,7 +121,7 @@ def quantise(network: nn.Module, precision: Precision) -> None:
         (parent, name, layer)
         for parent in network.modules()
         for name, layer in parent.named_children()
-        if isinstance(layer, nn.Linear | nn.Conv2d)
+        if type(layer) in (nn.Linear, nn.Conv2d)
     ]
     if not found:
         raise QuantisationError(
