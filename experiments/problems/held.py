@@ -22,7 +22,7 @@ from maestro_env.workloads.layer import Layer
 
 @dataclass(frozen=True)
 class Held(OptimumCell):
-    """A problem that no training has seen, for one objective.
+    """A problem of a split, for one objective.
 
     Args:
         network: that is held out, or the split that the problem is of.

@@ -19,8 +19,8 @@ _SPLITS = "; ".join(f"{name}, {each.what}" for name, each in SPLITS.items())
 class Config:
     """Run methods on problems with known optima, and score the mappings that they found.
 
-    An entry is a directory that run makes, or one that holds reported.jsonl, which its author
-    made. docs/benchmark.md has the rules.
+    An entry is a directory that run makes, or one that its author made, with card.json and a file
+    for each split. docs/benchmark.md has the rules.
     """
 
     action: str = option(

@@ -33,7 +33,7 @@ def run(config: Any) -> int:
         print(f"warning: {told}", file=sys.stderr)
     card = Card(*(text, config.authors or "", config.code or "", config.training, method.digests()))
     directory = _directory(config.out, card)
-    problems, optima = proven(config)
+    problems, optima = proven(every, config.split)
     here = {**versions(), "processor": processor()}
     works = [
         Searches(

@@ -109,7 +109,7 @@ def scores_of(
         held, value = every[number], values[seed, number, count]
         raise RecordError(
             f"{complete[seed][held.network].path}: {held.key} has {value:.6g}, below the optimum "
-            f"{optima[held.key].bound:.6g}; another version made one of them: use another --out"
+            f"{optima[held.key].bound:.6g}; another version made one of them: make the entry again"
         )
     return Scores(
         method,

@@ -43,7 +43,8 @@ KINDS = {"counted": True, "reported: samples are their authors' word": False}
 def score(config: Any) -> int:
     """Score entries, write the tables, and return the exit status."""
     entries = [read_entry(Path(text)) for text in dict.fromkeys(config.what)]
-    problems, optima = proven(config)
+    every_problem = find_problems(config.split, config.networks, config.seed)
+    problems, optima = proven(every_problem, config.split)
     found = [each.evaluations(config.split, config.seed, problems) for each in entries]
     names = _names(entries)
     every = {
@@ -89,11 +90,10 @@ def show(directory: Path, config: Any, problems: Problems, optima: OptimaByProbl
     print(printable(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}"))
 
 
-def proven(config: Any) -> tuple[Problems, OptimaByProblem]:
-    """Return the problems of the split that a config names, those that have optima, and these."""
-    problems = find_problems(config.split, config.networks, config.seed)
+def proven(problems: Problems, split: str) -> tuple[Problems, OptimaByProblem]:
+    """Return those problems of a split that have optima, and these."""
     every = [held for each in problems.values() for held in each]
-    optima = known_optima(every, SPLITS[config.split].nodes)
+    optima = known_optima(every, SPLITS[split].nodes)
     able = {
         network: [held for held in each if held.key in optima] for network, each in problems.items()
     }
