@@ -51,7 +51,7 @@ TASKS = tuple(
         ("edge", "vgg16_l8", "edp"),
     )
 )
-"""Of one layer each; ``docs/environments.md`` says how hard each is, and why."""
+"""Of one layer each; their optima are known."""
 
 EPISODE_LENGTH = 500
 """Moves of an episode of a task."""
