@@ -21,6 +21,7 @@ from prior_helpers import random_file
 from run_helpers import edit, load
 from scipy.stats import gmean
 
+from experiments.commands.benchmark.entries import read_entry
 from experiments.commands.benchmark.methods import Method, training_library
 from experiments.commands.benchmark.records import Evaluation, checkpoints
 from experiments.commands.benchmark.scores import WORST, estimates, paired, scores_of
@@ -30,6 +31,7 @@ from experiments.problems.held import Held
 from experiments.problems.splits import fresh_problems, held_problems, hidden_problems
 from experiments.problems.training import distinct_layers
 from experiments.problems.unusual import unusual_problems
+from experiments.shell.files import RecordError
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
 
@@ -615,3 +617,12 @@ def test_an_entry_keeps_its_code_until_it_was_scored_on_hidden_problems(
         file.write("# better\n")
     assert run(method="toys_of_mine:Toy") == 2
     assert "the run has card files" in capsys.readouterr().err
+
+
+def test_hidden_problems_are_for_entries_that_the_scorer_makes() -> None:
+    report([], authors="them")
+    Path("theirs/hidden-5.jsonl").touch()
+    entry = read_entry(Path("theirs"))
+    assert entry.evaluations("hidden", 6, {}) == []
+    with pytest.raises(RecordError, match="benchmark run METHOD --split hidden --seed N --out"):
+        entry.evaluations("hidden", 5, {})

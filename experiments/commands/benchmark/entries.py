@@ -148,6 +148,11 @@ class Entry:
         path, rules = self.path / f"{stream}.jsonl", SPLITS[split]
         if not path.exists():
             return
+        if rules.takes == "seed":
+            raise RecordError(
+                f"{path} is its author's word; split {split} takes what its scorer makes: "
+                f"maestro-env {COMMAND} METHOD --split {split} --seed N --out ENTRY"
+            )
         places = {
             held.key: (network, index)
             for network, each in problems.items()
