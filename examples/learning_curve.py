@@ -44,19 +44,23 @@ for task in (each for each in TASKS if given.task in (each.name, "all")):
     optimum = maestro_env.known_optimum(task.layer, task.objective, task.hardware).value
     axes = (figure := new_figure((7, 3.5))).subplots()
     for method in ("random moves", "PPO"):
-        paid, ends = [], []
+        starts, paid, ends = [], [], []
         for seed in range(given.seeds):
             copies = gymnasium.make_vec(task.id, 16, vectorization_mode="vector_entry_point")
-            possible = np.log(copies.reset(seed=seed)[1]["objective"] / optimum).mean()
+            # The later episodes begin where these resets do.
+            resets = [copies.reset(seed=None if later else seed) for later in range(len(MOVES))]
+            starts.append([np.log(told["objective"] / optimum).mean() for _, told in resets])
+            copies.reset(seed=seed)
             paid.append(rewards_of(method, copies.unwrapped, seed, task.name))
-            ends.append((possible, copies.unwrapped.best_objective / optimum))
+            ends.append(copies.unwrapped.best_objective / optimum)
         returns = np.reshape(paid, (given.seeds, len(MOVES), EPISODE_LENGTH)).sum(axis=2)
-        (low, high), (possible, best) = bootstrap_interval(returns), iqm(np.array(ends))
-        last = f"{iqm(returns)[-1]:.2f} [{low[-1]:.2f}, {high[-1]:.2f}] of {possible:.2f}"
-        print(f"{task.name}, {method}: return {last}; best {best:.3f} x optimum", flush=True)
+        possible, (low, high) = iqm(np.array(starts)), bootstrap_interval(returns)
+        told = (iqm(returns)[-1], low[-1], high[-1], possible[-1], iqm(np.array(ends)))
+        text = "{:.2f} [{:.2f}, {:.2f}] of {:.2f}, best {:.3f} x optimum".format(*told)
+        print(f"{task.name}, {method}: {text}", flush=True)
         axes.plot(MOVES, iqm(returns), label=method)
         axes.fill_between(MOVES, low, high, alpha=0.2)
-    axes.axhline(possible, color="black", linestyle=":", label="to the optimum")
+    axes.plot(MOVES, possible, color="black", linestyle=":", label="to the optimum")
     axes.set(xlabel="moves", ylabel="return: log(first / last)", title=task.id)
     axes.legend(frameon=False)
     save(figure, given.out / f"{task.name}.png")
