@@ -35,6 +35,7 @@ from experiments.shell.files import RecordError
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
 
+ROOT = Path(__file__).parents[1]
 NETWORK = "K,C,Y,X,R,S,T\n4,3,6,6,3,3,1\n"
 TOY = """
 import numpy as np
@@ -626,3 +627,37 @@ def test_hidden_problems_are_for_entries_that_the_scorer_makes() -> None:
     assert entry.evaluations("hidden", 6, {}) == []
     with pytest.raises(RecordError, match="benchmark run METHOD --split hidden --seed N --out"):
         entry.evaluations("hidden", 5, {})
+
+
+# --- The archive --------------------------------------------------------------------------------
+
+
+def figures(text: str, start: str) -> list[list[str]]:
+    """The rows of the first table behind a text."""
+    (lines,) = re.findall(rf"{re.escape(start)}[\s\S]*?\n((?:\|.*\n)+)", text)[:1]
+    return [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines.split("\n")[2:-1]
+    ]
+
+
+@pytest.mark.slow
+def test_the_archive_scores_as_the_page_says() -> None:
+    archive = ROOT / "experiments" / "results" / "benchmark"
+    assert sum(path.stat().st_size for path in archive.rglob("*")) < 10 * 2**20
+    entries = {path.name: load(path / "config.json")["card"] for path in archive.iterdir()}
+    for out in ("one", "two"):
+        assert main(["score", *(str(archive / name) for name in entries), f"--out={out}"]) == 0
+    for path in Path("one").iterdir():
+        assert path.read_bytes() == Path("two", path.name).read_bytes()
+    table = {row[0]: row for row in figures(Path("one/table.md").read_text(), "## Standings")}
+    page = (ROOT / "docs" / "benchmark.md").read_text()
+    told = figures(page, "\n## Baselines")
+    assert len(told) == len(entries)
+    for name, method, seeds, first, tenth, hundredth, thousandth, last, seconds in told:
+        row = table[entries[name]["method"]]
+        counts = [row[place] for place in (3, 4, 5, 7, 9)]
+        assert [method, seeds, first, tenth, hundredth, thousandth, last or "-", seconds] == [
+            *row[:2],
+            *counts,
+            row[-1],
+        ]
