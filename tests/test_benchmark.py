@@ -371,8 +371,10 @@ def test_seeds_of_several_numbers_of_samples_are_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run("--seeds=1") == 0
+    assert run("--seeds=2", samples=10, out="fewer") == 0
+    shutil.copy("fewer/ood-network/net.csv/1.json", "out/ood-network/net.csv")
     capsys.readouterr()
-    assert run("--seeds=1", "--first-seed=1", samples=10) == 2
+    assert score() == 2
     error = capsys.readouterr().err
     assert "1.json has 10 samples, " in error
     assert "0.json 20" in error
@@ -442,7 +444,7 @@ def test_a_program_without_this_package_enters(capsys: pytest.CaptureFixture[str
     table = Path("scores/table.md").read_text()
     assert f"| {method} | 1 | 30 |" in table
     (entry,) = records("mine").values()
-    assert list(entry["searches"]["files"]) == [str(program)]
+    assert list(entry["searches"]["files"]) == [sys.executable, str(program)]
     before = records("mine")
     shutil.rmtree("mine")
     assert main(["run", method, *OF_PROGRAM, "--out=mine"]) == 0
@@ -545,6 +547,9 @@ def test_a_reported_entry_stands_in_a_table_of_its_own() -> None:
         ({"samples": 20_000}, "line 2 is no mapping: ValueError"),
         ({"seed": 10}, "line 2 is no mapping: ValueError"),
         ({"seed": [0] * 10_000}, "line 2 has more than 10,000 bytes"),
+        ({"seed": 10**400}, "line 2 is no mapping: ValueError: seed is 100"),
+        ({"samples": 7}, "samples is 7; allowed: 1, 10, 100, 500"),
+        ({"vector": json.loads("[" * 900 + "]" * 900)}, "line 2 is no mapping"),
     ],
 )
 def test_reported_lines_that_do_not_fit_are_refused(
@@ -556,6 +561,45 @@ def test_reported_lines_that_do_not_fit_are_refused(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_reported_mapping_counts_for_every_network_that_has_the_layer() -> None:
+    Path("same.csv").write_text(NETWORK)
+    report(lines_of(found_vectors()))
+    shutil.rmtree("scores", ignore_errors=True)
+    of_networks = [*OF_NETWORK[:1], "--networks=net.csv,same.csv", "--out=scores"]
+    assert main(["score", "theirs", *of_networks]) == 0
+    ratios: dict[str, list[str]] = {"net.csv": [], "same.csv": []}
+    for line in Path("scores/problems.csv").read_text().splitlines()[1:]:
+        ratios[line.split(",")[1]].append(line.split(",")[6])
+    assert ratios["net.csv"] == ratios["same.csv"]
+    assert set(ratios["same.csv"]) != {f"{WORST:.6f}"}
+
+
+@pytest.mark.parametrize(
+    ("card", "message"),
+    [
+        ({"method": ""}, "method is ''; allowed: the name of a method"),
+        ({"authors": "a\nb"}, "authors is 'a\\nb'; allowed: a line of 1,000 characters"),
+        ({"code": "\ud800"}, "allowed: a line of 1,000 characters"),
+        ({"code": "a" * 1001}, "allowed: a line of 1,000 characters"),
+    ],
+)
+def test_texts_of_a_card_are_lines(
+    card: dict[str, str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report([], **card)
+    assert score("theirs") == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_deep_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    report([])
+    Path("theirs/ood-network.jsonl").write_text("[" * 9000)
+    assert score("theirs") == 2
+    assert "line 1 is no mapping: RecursionError" in capsys.readouterr().err
 
 
 def test_a_reported_entry_has_a_limit_of_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -588,14 +632,43 @@ def test_forged_traces_are_found_by_making_searches_again(
     assert run() == 0
     assert main(["score", "out", *OF_NETWORK, "--again=20", "--out=scores"]) == 0
     assert capsys.readouterr().out.count("made again: out/") == 12
-    for path in records():
-        change = {"trace": "ab" * 32}
+    path, *_ = records()
+    honest = path.read_bytes()
+    # Another trace, other numbers of valid ones, a better mapping from the first sample on.
+    (best,) = {tuple(each["vectors"][-1]) for each in [first(load(path))]}
+    value = first(load(path))["values"][-1]
+    for change in (
+        {"trace": "ab" * 32},
+        {"valid": [0] * 3},
+        {"vectors": [list(best)] * 3, "values": [value] * 3},
+    ):
         edit(path, lambda entry, new=change: first(entry).update(new), sealed=True)
+        assert score() == 0
+        shutil.rmtree("scores")
+        assert main(["score", "out", *OF_NETWORK, "--again=20", "--out=scores"]) == 2
+        error = capsys.readouterr().err
+        assert "finds something else when it is made again" in error
+        path.write_bytes(honest)
+
+
+def test_nobody_may_choose_seeds() -> None:
+    assert run("--seeds=3") == 0
+    Path("out/ood-network/net.csv/1.json").unlink()
     assert score() == 0
-    shutil.rmtree("scores")
-    assert main(["score", "out", *OF_NETWORK, "--again=20", "--out=scores"]) == 2
-    error = capsys.readouterr().err
-    assert "looks at other samples when it is made again" in error
+    assert "| random | 1 | 20 |" in Path("scores/table.md").read_text()
+
+
+def test_a_failed_search_names_its_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("toys_of_mine.py").write_text(TOY)
+    assert run("--seeds=1", method="toys_of_mine:Lazy") == 1
+    told = "net.csv, seed 0: SearchError: net_l0 on unlimited, latency: UnspentError: it spent 0 of"
+    assert told in capsys.readouterr().err
+
+
+def test_a_method_says_what_it_has_learnt_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "prior", "--samples=1", "--seeds=1", "--out=mine"]) == 2
+    assert "--training says so, such as zoo" in capsys.readouterr().err
+    assert not Path("mine").exists()
 
 
 # --- The hidden split ---------------------------------------------------------------------------
@@ -624,9 +697,9 @@ def test_hidden_problems_are_for_entries_that_the_scorer_makes() -> None:
     report([], authors="them")
     Path("theirs/hidden-5.jsonl").touch()
     entry = read_entry(Path("theirs"))
-    assert entry.evaluations("hidden", 6, {}) == []
+    entry.require_fit("hidden", 6, {})
     with pytest.raises(RecordError, match="benchmark run METHOD --split hidden --seed N --out"):
-        entry.evaluations("hidden", 5, {})
+        entry.require_fit("hidden", 5, {})
 
 
 # --- The archive --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import gymnasium
 import numpy as np
@@ -12,6 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import maestro_env
 from experiments.problems.drawn import HELD_MACHINE
 from experiments.problems.splits import named_problems
+from maestro_env.base.errors import EnvError
 from maestro_env.environments.making import context_layers
 from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
 from maestro_env.workloads.finding import models
@@ -75,3 +77,11 @@ def test_what_is_held_out_is_in_no_training() -> None:
     hardware = {each.split: maestro_env.find_hardware(each.hardware) for each in CONTEXTS}
     assert hardware["ood-both"] == hardware["ood-accelerator"]
     assert hardware["ood-both"].record() | {"name": "held"} == HELD_MACHINE.record()
+
+
+@pytest.mark.parametrize("name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/train-v1"])
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_what_a_name_says_cannot_be_changed(name: str, make: Callable[..., object]) -> None:
+    for what in ("layer", "layers", "hardware", "objective"):
+        with pytest.raises(EnvError, match=f"{what} is 'cloud'; allowed: none, as {name} says"):
+            make(name, **{what: "cloud"})

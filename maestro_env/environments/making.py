@@ -13,7 +13,7 @@ from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
-from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, Context
+from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, Context, NamedTask
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import models
@@ -136,31 +136,37 @@ def context_layers(context: Context) -> list[Layer]:
     return [layer for index, layer in enumerate(others) if context.fifth in (None, index % 5 == 0)]
 
 
-def make_context_env(context: Context, **arguments: Any) -> MaestroImproveEnv:
-    """Make a ``MaestroImproveEnv`` of the layers of a context; ``gymnasium.make`` calls this.
+def make_named_env(named: NamedTask | Context, **arguments: Any) -> MaestroImproveEnv:
+    """Make the ``MaestroImproveEnv`` that an id names; ``gymnasium.make`` calls this.
 
     Args:
-        context: what the id says.
-        **arguments: those of ``MaestroImproveEnv``, in place of what the context has.
+        named: what the id says.
+        **arguments: those of ``MaestroImproveEnv``, but for layers, hardware and objective.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
-    return MaestroImproveEnv(**{**_arguments(context), **arguments})
+    return MaestroImproveEnv(**_arguments(named, arguments))
 
 
-def make_context_vector_env(context: Context, **arguments: Any) -> MaestroImproveVectorEnv:
+def make_named_vector_env(named: NamedTask | Context, **arguments: Any) -> MaestroImproveVectorEnv:
     """Make copies, as ``make_improve_vector_env`` does; ``gymnasium.make_vec`` calls this."""
-    return make_improve_vector_env(**{**_arguments(context), **arguments})
+    return make_improve_vector_env(**_arguments(named, arguments))
 
 
-def _arguments(context: Context) -> dict[str, Any]:
-    return {
-        "layers": context_layers(context),
-        "hardware": context.hardware,
-        "objective": "edp",
-        "episode_length": EPISODE_LENGTH,
-    }
+def _arguments(named: NamedTask | Context, others: dict[str, Any]) -> dict[str, Any]:
+    fixed: dict[str, Any]
+    if isinstance(named, Context):
+        fixed = {"layers": context_layers(named), "objective": "edp"}
+    else:
+        fixed = {"layer": named.layer, "objective": named.objective}
+    for name in ("layer", "layers", "hardware", "objective"):
+        if name in others:
+            raise EnvError(
+                f"{name} is {quoted(others[name])}; allowed: none, as {named.id} says what it is; "
+                "MaestroImprove-v1 takes it"
+            )
+    return {**fixed, "hardware": named.hardware, "episode_length": EPISODE_LENGTH, **others}
 
 
 def _convolutions(layers: Iterable[Layer]) -> dict[str, Layer]:

@@ -62,7 +62,7 @@ class Context:
     """Many layers, of which each episode has one: convolutions of the zoo, for EDP.
 
     Args:
-        split: of the benchmark that it belongs to, or ``train``.
+        split: what is held out, as in the benchmark, whose problems are others; or ``train``.
         hardware: as ``find_hardware`` takes it.
         held: whether the layers are those of ``HELD_NETWORK``, or all others.
         fifth: of the others, whether it has every fifth one, or those between; None for both.

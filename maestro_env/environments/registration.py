@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
+from maestro_env.environments.named import CONTEXTS, TASKS, Context, NamedTask
 
 
 def register_with_gymnasium() -> None:
@@ -36,24 +36,13 @@ def _register() -> None:
         entry_point="maestro_env.environments.improving:MaestroImproveEnv",
         vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
     )
-    for task in TASKS:
+    every: tuple[NamedTask | Context, ...] = (*TASKS, *CONTEXTS)
+    for named in every:
         gymnasium.register(
-            id=task.id,
-            entry_point="maestro_env.environments.improving:MaestroImproveEnv",
-            vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
-            kwargs={
-                "layer": task.layer,
-                "hardware": task.hardware,
-                "objective": task.objective,
-                "episode_length": EPISODE_LENGTH,
-            },
-        )
-    for context in CONTEXTS:
-        gymnasium.register(
-            id=context.id,
-            entry_point="maestro_env.environments.making:make_context_env",
-            vector_entry_point="maestro_env.environments.making:make_context_vector_env",
-            kwargs={"context": context},
+            id=named.id,
+            entry_point="maestro_env.environments.making:make_named_env",
+            vector_entry_point="maestro_env.environments.making:make_named_vector_env",
+            kwargs={"named": named},
         )
 
 

@@ -47,7 +47,6 @@ class Config:
     seeds: int | None = option(
         None, "run: searches for each problem (default: the split's)", least=1, most=1000, kind=int
     )
-    first_seed: int = option(0, "run: seed of the first search")
     samples: int | None = option(
         None,
         "run: evaluations of a search (default: the split's)",
@@ -97,7 +96,7 @@ def _list(config: Config) -> int:
 
 
 _OF_PROBLEMS = ("split", "networks", "seed")
-_OF_RUN = ("seeds", "first-seed", "samples", "labels", "authors", "code", "training")
+_OF_RUN = ("seeds", "samples", "labels", "authors", "code", "training")
 ACTIONS: Mapping[str, Action] = {
     "run": Action(_run, (*_OF_PROBLEMS, *_OF_RUN, "jobs", "out")),
     "score": Action(_score, (*_OF_PROBLEMS, "again", "out")),

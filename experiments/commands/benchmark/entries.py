@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from experiments.problems.held import Held, Problems
 from experiments.problems.splits import MOST_SAMPLES, SPLITS
 from experiments.problems.training import shapes_of
 from experiments.shell.files import RecordError, cannot_read, distinct_name, read_json, read_record
+from experiments.shell.flags import UsageError
 from experiments.shown.statistics import Floats
 from experiments.store.directory import ANEW, CONFIG
-from maestro_env.base.errors import MaestroEnvError, TooLongError
+from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.workloads.finding import models
 
@@ -31,6 +33,12 @@ CARD = "card.json"
 
 _MOST_BYTES = 10_000
 """Of a line of a reported entry."""
+
+_LONGEST_TEXT = 1000
+"""Of a card."""
+
+_BAD = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
+"""What records raise that are no records."""
 
 _WAY_OUT = "delete it, and the same benchmark run makes it again"
 
@@ -49,6 +57,7 @@ class Card:
 
     Raises:
         UnknownNameError: a network that the zoo does not have.
+        UsageError: a text that is too long, cannot be printed, or is of no method.
         TypeError: something else than texts.
     """
 
@@ -60,8 +69,16 @@ class Card:
 
     def __post_init__(self) -> None:
         for name, value in self.entry().items():
-            if name != "files" and not isinstance(value, str):
-                raise TypeError(f"{name} is {value!r}, no text")
+            if name == "files":
+                continue
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is {quoted(value)}, no text")
+            if not value.isprintable() or len(value) > _LONGEST_TEXT:
+                raise UsageError(
+                    f"{name} is {quoted(value)}; allowed: a line of {_LONGEST_TEXT:,} characters"
+                )
+        if not self.method:
+            raise UsageError("method is ''; allowed: the name of a method")
         self.trained_on("")  # It refuses unknown networks.
 
     def entry(self) -> dict[str, Any]:
@@ -105,15 +122,24 @@ class Entry:
         Raises:
             RecordError: what cannot be scored; the message names the file and why.
         """
-        if SPLITS[split].held:
-            self._refuse_learnt(problems)
         stream = stream_name(split, seed)
         if self.counted:
             return list(self._counted(stream, problems))
         return list(self._reported(split, stream, problems))
 
-    def _refuse_learnt(self, problems: Problems) -> None:
-        for network, each in problems.items():
+    def require_fit(self, split: str, seed: int | None, problems: Problems) -> None:
+        """Refuse what a split does not allow.
+
+        Raises:
+            RecordError: it has learnt from held layers, or reports mappings of the hidden split.
+        """
+        path = self.path / f"{stream_name(split, seed)}.jsonl"
+        if SPLITS[split].takes == "seed" and not self.counted and path.exists():
+            raise RecordError(
+                f"{path} is its author's word; split {split} takes what its scorer makes: "
+                f"maestro-env {COMMAND} METHOD --split {split} --seed N --out ENTRY"
+            )
+        for network, each in problems.items() if SPLITS[split].held else ():
             learnt = self.card.trained_on(network)
             for held in each:
                 if held.shape in learnt:
@@ -125,12 +151,14 @@ class Entry:
 
     def _counted(self, stream: str, problems: Problems) -> Iterator[Evaluation]:
         for network, held in problems.items():
-            for path in sorted((self.path / stream / distinct_name(network)).glob("*.json")):
+            # A seed behind a gap does not count: nobody may choose the lucky ones.
+            every = (self.path / stream / distinct_name(network) / f"{n}.json" for n in count())
+            for path in takewhile(Path.exists, every):
                 entry = read_record(path, _WAY_OUT)
                 try:
                     found = evaluation(path, entry, held)
                     self._check(entry["searches"], found, stream, network)
-                except (LookupError, TypeError, ValueError, OverflowError) as error:
+                except _BAD as error:
                     reason = " ".join(f"{type(error).__name__}: {error}".split())
                     what = f"{path} is not an evaluation: {reason}; {_WAY_OUT}"
                     raise RecordError(what) from None
@@ -141,23 +169,19 @@ class Entry:
         for name, value in {**asked, "seed": int(found.path.stem)}.items():
             if told[name] != value:
                 raise ValueError(f"its {name} is {told[name]!r}, not {value!r}")
-        if not 0 < found.samples <= MOST_SAMPLES:
+        if found.samples not in range(1, MOST_SAMPLES + 1):
             raise ValueError(f"it has {found.samples} samples; allowed: 1 to {MOST_SAMPLES}")
+        if not 0 <= found.seconds < np.inf:
+            raise ValueError(f"it took {found.seconds} seconds")
 
     def _reported(self, split: str, stream: str, problems: Problems) -> Iterator[Evaluation]:
         path, rules = self.path / f"{stream}.jsonl", SPLITS[split]
         if not path.exists():
             return
-        if rules.takes == "seed":
-            raise RecordError(
-                f"{path} is its author's word; split {split} takes what its scorer makes: "
-                f"maestro-env {COMMAND} METHOD --split {split} --seed N --out ENTRY"
-            )
-        places = {
-            held.key: (network, index)
-            for network, each in problems.items()
-            for index, held in enumerate(each)
-        }
+        places: dict[str, list[tuple[str, int]]] = {}  # Networks share layers.
+        for network, each in problems.items():
+            for index, held in enumerate(each):
+                places.setdefault(held.key, []).append((network, index))
         counts = checkpoints(rules.samples)
         found: dict[tuple[str, int], Floats] = {}
         most = len(places) * rules.seeds * len(counts)
@@ -169,15 +193,18 @@ class Entry:
                 )
             try:
                 told = json.loads(line)
-                network, index = places[told["problem"]]
-                seed, column = range(rules.seeds).index(told["seed"]), counts.index(told["samples"])
+                where = places[told["problem"]]
+                seed = _one_of("seed", told["seed"], range(rules.seeds))
+                column = _one_of("samples", told["samples"], counts)
+                network, index = where[0]
                 value = _value(problems[network][index], told["vector"])
-            except (LookupError, TypeError, ValueError, OverflowError, MaestroEnvError) as error:
+            except (*_BAD, MaestroEnvError) as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
                 raise RecordError(f"{path}, line {number} is no mapping: {reason}") from None
-            shape = (len(problems[network]), len(counts))
-            values = found.setdefault((network, seed), np.full(shape, np.inf))
-            values[index, column] = min(values[index, column], value)
+            for network, index in where:
+                shape = (len(problems[network]), len(counts))
+                values = found.setdefault((network, seed), np.full(shape, np.inf))
+                values[index, column] = min(values[index, column], value)
         for (network, seed), values in found.items():
             best = np.minimum.accumulate(values, axis=1)
             unknown = np.full(best.shape, np.nan)
@@ -210,6 +237,13 @@ def read_entry(path: Path) -> Entry:
 def stream_name(split: str, seed: int | None) -> str:
     """Return what entries call a split: with the seed that drew it, if one did."""
     return split if seed is None else f"{split}-{seed}"
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[int]) -> int:
+    """Return the place of a value among those that are allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} is {quoted(value)}; allowed: {', '.join(map(str, allowed))}")
+    return allowed.index(value)
 
 
 def _value(held: Held, vector: Sequence[int]) -> float:

@@ -83,7 +83,7 @@ class Method:
         """Return the digests of the files that it names, by setting or name."""
         text = self._made(network)
         if self.command is not None:
-            named = {each: each for each in shlex.split(text)[1:]}
+            named = {each: each for each in shlex.split(text.partition(":")[2])}
         else:
             parts = [part.partition("=") for part in text.split(":")]
             named = {name: value for name, _, value in parts} | _source(parts[0][0])

@@ -16,6 +16,12 @@ from experiments.search.searches import Recorder, UnspentError, stream
 from experiments.shell.files import distinct_name
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
+from maestro_env.base.errors import MaestroEnvError
+
+
+class SearchError(MaestroEnvError, RuntimeError):
+    """A search that ended by an error; the message names its problem."""
+
 
 CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 10_000, 20_000)
 
@@ -91,7 +97,11 @@ class Searches(Record[Evaluation]):
         began, found = time.perf_counter(), {}
         for index, held in enumerate(self.problems):
             show(index / len(self.problems), str(held))
-            found[held.key] = self.search(held)
+            try:
+                found[held.key] = self.search(held)
+            except Exception as error:
+                told = " ".join(f"{type(error).__name__}: {error}".split())
+                raise SearchError(f"{held}: {told}") from error
         return {"problems": found, "seconds": round(time.perf_counter() - began, 3)}
 
     def search(self, held: Held) -> dict[str, Any]:
@@ -135,8 +145,12 @@ def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Flo
     for vector, value in zip(vectors, values, strict=True):
         held.goal.check_best(vector, value)
     spent = np.minimum(counts, ended or counts[-1])
-    shares = np.array(valid, int) / spent
-    if not (np.diff(valid) >= 0).all() or not ((shares >= 0) & (shares <= 1)).all():
+    shares = np.array(valid) / spent
+    if (
+        not all(isinstance(each, int) for each in valid)
+        or not (np.diff(valid) >= 0).all()
+        or not ((shares >= 0) & (shares <= 1)).all()
+    ):
         raise ValueError(f"{valid} are no numbers of valid ones among {spent.tolist()}")
     least = np.array([np.inf if value is None else value for value in values], float)
     if (least[1:] > least[:-1]).any():

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.benchmark.entries import COMMAND, Card, stream_name
+from experiments.commands.benchmark.entries import COMMAND, Card, Entry, stream_name
 from experiments.commands.benchmark.methods import Method
 from experiments.commands.benchmark.records import Searches
 from experiments.commands.benchmark.scoring import proven, show
@@ -29,9 +29,10 @@ def run(config: Any) -> int:
     every = find_problems(config.split, config.networks, config.seed)
     split = SPLITS[config.split]
     samples, seeds = config.samples or split.samples, config.seeds or split.seeds
-    for told in _refuse_or_warn(method, every, split.held):
+    for told in _refuse_or_warn(method, every, split.held, config.training):
         print(f"warning: {told}", file=sys.stderr)
     card = Card(*(text, config.authors or "", config.code or "", config.training, method.digests()))
+    Entry(Path(config.out or ""), True, card).require_fit(config.split, config.seed, every)
     directory = _directory(config.out, card)
     problems, optima = proven(every, config.split)
     here = {**versions(), "processor": processor()}
@@ -42,9 +43,7 @@ def run(config: Any) -> int:
             versions=here,
             again="the same command",
         )
-        for seed, (network, each) in product(
-            range(config.first_seed, config.first_seed + seeds), problems.items()
-        )
+        for seed, (network, each) in product(range(seeds), problems.items())
     ]
     for work in works:
         work.read()
@@ -74,7 +73,7 @@ def _one(config: Any, what: str) -> str:
     return str(only)
 
 
-def _refuse_or_warn(method: Method, problems: Problems, held: bool) -> list[str]:
+def _refuse_or_warn(method: Method, problems: Problems, held: bool, training: str) -> list[str]:
     """Refuse what cannot be scored, a damaged prior too; return what to know of others."""
     warnings = []
     for network, each in problems.items():
@@ -83,11 +82,14 @@ def _refuse_or_warn(method: Method, problems: Problems, held: bool) -> list[str]
         goals = [(one.goal.problem, one.goal.objective) for one in each]
         for goal in goals:
             mapper.require_fit(*goal)
-        if held and (told := mapper.learnt(goals)):
-            raise UsageError(
-                f"{method} on {network}: {told}; allowed in this split: a method that has learnt "
-                "from none of its layers"
-            )
+        if told := mapper.learnt(goals):
+            if held:
+                raise UsageError(
+                    f"{method} on {network}: {told}; allowed in this split: a method that has "
+                    "learnt from none of its layers"
+                )
+            if training == "none":
+                raise UsageError(f"{method}: {told}; --training says so, such as zoo")
         if told := mapper.warning(goals):
             warnings.append(f"{method} on {network}: {told}")
     return warnings

@@ -44,6 +44,8 @@ def score(config: Any) -> int:
     """Score entries, write the tables, and return the exit status."""
     entries = [read_entry(Path(text)) for text in dict.fromkeys(config.what)]
     every_problem = find_problems(config.split, config.networks, config.seed)
+    for each in entries:
+        each.require_fit(config.split, config.seed, every_problem)
     problems, optima = proven(every_problem, config.split)
     found = [each.evaluations(config.split, config.seed, problems) for each in entries]
     names = _names(entries)
@@ -133,7 +135,7 @@ def _search_again(
     """Make some searches of a counted entry again.
 
     Raises:
-        RecordError: one looks at other samples than it says.
+        RecordError: one looks at other samples than it says, or finds others.
     """
     every = [(one, held) for one in evaluations for held in problems[one.network]]
     for one, held in Random().sample(every, min(count, len(every))):
@@ -146,9 +148,9 @@ def _search_again(
             *(method, facts["split"], one.network, problems[one.network], one.seed, one.samples),
             directory=entry.path,
         ).search(held)
-        if again["trace"] != told["problems"][held.key]["trace"]:
+        if again != told["problems"][held.key]:
             raise RecordError(
-                f"{one.path}: the search of {held.key} looks at other samples when it is made "
-                f"again; it was made on {told['versions'].get('processor')}"
+                f"{one.path}: the search of {held.key} finds something else when it is made "
+                f"again; it was made on {told.get('versions', {}).get('processor')}"
             )
         print(printable(f"made again: {one.path}, {held.key}"))
