@@ -17,7 +17,7 @@ from mappers.learners.threads import one_thread
 
 flags, names = argparse.ArgumentParser(description=__doc__), [each.name for each in TASKS]
 flags.add_argument("--task", default="edge-resnet18_l2-edp", choices=[*names, "all"])
-flags.add_argument("--samples", type=int, default=96_000, help="moves of an agent, in 16 copies")
+flags.add_argument("--samples", type=int, default=96_000, help="moves, in multiples of 8,000")
 flags.add_argument("--seeds", type=int, default=5, help="agents")
 flags.add_argument("--out", type=Path, default="runs/learning", help="for TensorBoard, pictures")
 given = flags.parse_args()

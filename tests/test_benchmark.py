@@ -542,7 +542,7 @@ def test_a_reported_entry_stands_in_a_table_of_its_own() -> None:
         ({"vector": [0]}, "line 2 is no mapping: MapSpaceError"),
         ({"vector": [10**6] * 13}, "line 2 is no mapping: MapSpaceError"),
         ({"vector": "0"}, "line 2 is no mapping"),
-        ({"problem": "CONV K1 | edge | edp"}, "line 2 is no mapping: KeyError"),
+        ({"problem": "CONV K1 | edge | edp"}, "is none of the problems asked for"),
         ({"samples": 20}, "line 2 is no mapping: ValueError"),
         ({"samples": 20_000}, "line 2 is no mapping: ValueError"),
         ({"seed": 10}, "line 2 is no mapping: ValueError"),
@@ -651,11 +651,27 @@ def test_forged_traces_are_found_by_making_searches_again(
         path.write_bytes(honest)
 
 
-def test_nobody_may_choose_seeds() -> None:
+def test_nobody_may_choose_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--seeds=3") == 0
     Path("out/ood-network/net.csv/1.json").unlink()
     assert score() == 0
     assert "| random | 1 | 20 |" in Path("scores/table.md").read_text()
+    Path("out/ood-network/net.csv/0.json").unlink()
+    assert score() == 2
+    assert "has no 0.json: seeds count from 0" in capsys.readouterr().err
+
+
+def test_what_flags_leave_open_is_as_the_entry_has_it() -> None:
+    assert run("--seeds=1", "--authors=me", "--training=gpt2") == 0
+    before = load(Path("out/config.json"))
+    assert run("--seeds=2") == 0
+    assert load(Path("out/config.json")) == before
+
+
+def test_long_and_open_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert Method(f"program:python3 -c {'x' * 300}").files("") == {}
+    assert main(["run", "program:'x", "--out=mine"]) == 2
+    assert 'program "\'x": No closing quotation' in capsys.readouterr().err
 
 
 def test_a_failed_search_names_its_problem(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import maestro_env
 from experiments.problems.drawn import HELD_MACHINE
 from experiments.problems.splits import named_problems
-from maestro_env.base.errors import EnvError
+from maestro_env.base.errors import ArgumentTypeError, EnvError
 from maestro_env.environments.making import context_layers
 from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
 from maestro_env.workloads.finding import models
@@ -85,3 +86,15 @@ def test_what_a_name_says_cannot_be_changed(name: str, make: Callable[..., objec
     for what in ("layer", "layers", "hardware", "objective"):
         with pytest.raises(EnvError, match=f"{what} is 'cloud'; allowed: none, as {name} says"):
             make(name, **{what: "cloud"})
+
+
+@pytest.mark.parametrize("name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/train-v1"])
+def test_specs_are_json(name: str) -> None:
+    spec = gymnasium.make(name).spec
+    assert spec is not None
+    again = gymnasium.make(EnvSpec.from_json(spec.to_json()))
+    assert again.unwrapped.tasks[0].problem.layer == (  # type: ignore[attr-defined]
+        gymnasium.make(name).unwrapped.tasks[0].problem.layer  # type: ignore[attr-defined]
+    )
+    with pytest.raises(ArgumentTypeError, match="id is 1; allowed"):
+        gymnasium.make(name, named=1)

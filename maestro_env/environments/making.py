@@ -9,11 +9,12 @@ from gymnasium.vector import AutoresetMode
 
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
+from maestro_env.base.registry import look_up
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
-from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, Context, NamedTask
+from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import models
@@ -136,11 +137,11 @@ def context_layers(context: Context) -> list[Layer]:
     return [layer for index, layer in enumerate(others) if context.fifth in (None, index % 5 == 0)]
 
 
-def make_named_env(named: NamedTask | Context, **arguments: Any) -> MaestroImproveEnv:
+def make_named_env(named: str, **arguments: Any) -> MaestroImproveEnv:
     """Make the ``MaestroImproveEnv`` that an id names; ``gymnasium.make`` calls this.
 
     Args:
-        named: what the id says.
+        named: the id.
         **arguments: those of ``MaestroImproveEnv``, but for layers, hardware and objective.
 
     Raises:
@@ -149,24 +150,25 @@ def make_named_env(named: NamedTask | Context, **arguments: Any) -> MaestroImpro
     return MaestroImproveEnv(**_arguments(named, arguments))
 
 
-def make_named_vector_env(named: NamedTask | Context, **arguments: Any) -> MaestroImproveVectorEnv:
+def make_named_vector_env(named: str, **arguments: Any) -> MaestroImproveVectorEnv:
     """Make copies, as ``make_improve_vector_env`` does; ``gymnasium.make_vec`` calls this."""
     return make_improve_vector_env(**_arguments(named, arguments))
 
 
-def _arguments(named: NamedTask | Context, others: dict[str, Any]) -> dict[str, Any]:
+def _arguments(named: str, others: dict[str, Any]) -> dict[str, Any]:
+    what = look_up("id", named, NAMED)
     fixed: dict[str, Any]
-    if isinstance(named, Context):
-        fixed = {"layers": context_layers(named), "objective": "edp"}
+    if isinstance(what, Context):
+        fixed = {"layers": context_layers(what), "objective": "edp"}
     else:
-        fixed = {"layer": named.layer, "objective": named.objective}
+        fixed = {"layer": what.layer, "objective": what.objective}
     for name in ("layer", "layers", "hardware", "objective"):
         if name in others:
             raise EnvError(
-                f"{name} is {quoted(others[name])}; allowed: none, as {named.id} says what it is; "
+                f"{name} is {quoted(others[name])}; allowed: none, as {named} says what it is; "
                 "MaestroImprove-v1 takes it"
             )
-    return {**fixed, "hardware": named.hardware, "episode_length": EPISODE_LENGTH, **others}
+    return {**fixed, "hardware": what.hardware, "episode_length": EPISODE_LENGTH, **others}
 
 
 def _convolutions(layers: Iterable[Layer]) -> dict[str, Layer]:

@@ -5,6 +5,7 @@ It imports nothing heavy: the ids are registered whenever gymnasium is imported.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 NAMESPACE = "maestro_env"
@@ -90,3 +91,7 @@ CONTEXTS = (
     Context("ood-accelerator", HELD_HARDWARE, held=False, fifth=False),
     Context("ood-both", HELD_HARDWARE, held=True),
 )
+
+_EVERY: tuple[NamedTask | Context, ...] = (*TASKS, *CONTEXTS)
+NAMED: Mapping[str, NamedTask | Context] = {each.id: each for each in _EVERY}
+"""All of them by their ids."""

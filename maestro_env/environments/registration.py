@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from maestro_env.environments.named import CONTEXTS, TASKS, Context, NamedTask
+from maestro_env.environments.named import NAMED
 
 
 def register_with_gymnasium() -> None:
@@ -36,10 +36,9 @@ def _register() -> None:
         entry_point="maestro_env.environments.improving:MaestroImproveEnv",
         vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
     )
-    every: tuple[NamedTask | Context, ...] = (*TASKS, *CONTEXTS)
-    for named in every:
+    for named in NAMED:
         gymnasium.register(
-            id=named.id,
+            id=named,
             entry_point="maestro_env.environments.making:make_named_env",
             vector_entry_point="maestro_env.environments.making:make_named_vector_env",
             kwargs={"named": named},

@@ -59,10 +59,10 @@ class Config:
     )
     authors: str | None = option(None, "run: whose method it is, for the card of the entry")
     code: str | None = option(None, "run: where its code is, for the card", value="address")
-    training: str = option(
-        "none",
-        "run: what the method has learnt from before, for the card: none, zoo, or networks of the "
-        "zoo, separated by commas; {network} stands for all but the held one",
+    training: str | None = option(
+        None,
+        "run: what the method has learnt from before, for the card: none (unless told), zoo, or "
+        "networks of the zoo, separated by commas; {network} stands for all but the held one",
         value="networks",
     )
     again: int = option(

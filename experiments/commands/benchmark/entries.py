@@ -96,6 +96,22 @@ class Card:
             return shapes_of(*models()) - held
         return shapes_of(*self.training.split(","))
 
+    def require_fit(self, split: str, problems: Problems) -> None:
+        """Refuse what has learnt from layers that a split holds out.
+
+        Raises:
+            RecordError: it has.
+        """
+        for network, each in problems.items() if SPLITS[split].held else ():
+            learnt = self.trained_on(network)
+            for held in each:
+                if held.shape in learnt:
+                    raise RecordError(
+                        f"{self.method} has learnt from {self.training}, with the layer "
+                        f"{held.shape} that is held out with {network}; train it without, and say "
+                        "--training {network}"
+                    )
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -137,23 +153,18 @@ class Entry:
         if SPLITS[split].takes == "seed" and not self.counted and path.exists():
             raise RecordError(
                 f"{path} is its author's word; split {split} takes what its scorer makes: "
-                f"maestro-env {COMMAND} METHOD --split {split} --seed N --out ENTRY"
+                f"maestro-env {COMMAND} METHOD --split {split} --seed N --out ANOTHER"
             )
-        for network, each in problems.items() if SPLITS[split].held else ():
-            learnt = self.card.trained_on(network)
-            for held in each:
-                if held.shape in learnt:
-                    raise RecordError(
-                        f"{self.path} has learnt from {self.card.training}, with the layer "
-                        f"{held.shape} that is held out with {network}; train it without, and say "
-                        "--training {network}"
-                    )
+        self.card.require_fit(split, problems)
 
     def _counted(self, stream: str, problems: Problems) -> Iterator[Evaluation]:
         for network, held in problems.items():
             # A seed behind a gap does not count: nobody may choose the lucky ones.
-            every = (self.path / stream / distinct_name(network) / f"{n}.json" for n in count())
-            for path in takewhile(Path.exists, every):
+            directory = self.path / stream / distinct_name(network)
+            paths = [*takewhile(Path.exists, (directory / f"{seed}.json" for seed in count()))]
+            if not paths and any(directory.glob("*.json")):
+                raise RecordError(f"{directory} has no 0.json: seeds count from 0, without gaps")
+            for path in paths:
                 entry = read_record(path, _WAY_OUT)
                 try:
                     found = evaluation(path, entry, held)
@@ -173,6 +184,9 @@ class Entry:
             raise ValueError(f"it has {found.samples} samples; allowed: 1 to {MOST_SAMPLES}")
         if not 0 <= found.seconds < np.inf:
             raise ValueError(f"it took {found.seconds} seconds")
+        for name, kind in {"files": dict, "labels": str | None, "samples": int}.items():
+            if not isinstance(told[name], kind):
+                raise TypeError(f"its {name} are {quoted(told[name])}")
 
     def _reported(self, split: str, stream: str, problems: Problems) -> Iterator[Evaluation]:
         path, rules = self.path / f"{stream}.jsonl", SPLITS[split]
@@ -193,7 +207,8 @@ class Entry:
                 )
             try:
                 told = json.loads(line)
-                where = places[told["problem"]]
+                if (where := places.get(told["problem"])) is None:
+                    raise ValueError(f"{quoted(told['problem'])} is none of the problems asked for")
                 seed = _one_of("seed", told["seed"], range(rules.seeds))
                 column = _one_of("samples", told["samples"], counts)
                 network, index = where[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.benchmark.program import ProgramMapper
+from experiments.commands.benchmark.program import ProgramMapper, split_command
 from experiments.problems.held import Held
 from experiments.problems.labels import read_labels
 from experiments.shell.files import file_digest
@@ -80,14 +79,18 @@ class Method:
         return made
 
     def files(self, network: str) -> dict[str, str]:
-        """Return the digests of the files that it names, by setting or name."""
+        """Return the digests of the files that it names, by setting or name.
+
+        Raises:
+            ProgramError: a command that no shell would split.
+        """
         text = self._made(network)
         if self.command is not None:
-            named = {each: each for each in shlex.split(text.partition(":")[2])}
+            named = {each: each for each in split_command(text.partition(":")[2])}
         else:
             parts = [part.partition("=") for part in text.split(":")]
             named = {name: value for name, _, value in parts} | _source(parts[0][0])
-        return {name: file_digest(Path(at)) for name, at in named.items() if Path(at).is_file()}
+        return {name: file_digest(Path(at)) for name, at in named.items() if os.path.isfile(at)}
 
     def digests(self) -> dict[str, str]:
         """Return the digests of all its files, by held network where their names have it."""

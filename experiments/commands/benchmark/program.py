@@ -35,6 +35,18 @@ class ProgramError(MaestroEnvError, RuntimeError):
     """A program that cannot be started, or says what it must not."""
 
 
+def split_command(command: str) -> list[str]:
+    """Split a command as a shell does.
+
+    Raises:
+        ProgramError: a quotation that does not end.
+    """
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ProgramError(f"program {quoted(command)}: {error}") from None
+
+
 class ProgramMapper(Mapper[NoConfig]):
     """Lets a program search, a process for every search.
 
@@ -48,10 +60,7 @@ class ProgramMapper(Mapper[NoConfig]):
 
     def __init__(self, command: str) -> None:
         super().__init__()
-        try:
-            self._command = shlex.split(command)
-        except ValueError as error:
-            raise ProgramError(f"program {quoted(command)}: {error}") from None
+        self._command = split_command(command)
         if not self._command:
             raise ProgramError("program: no command; give one, such as program:'python mine.py'")
 

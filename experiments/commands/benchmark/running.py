@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.benchmark.entries import COMMAND, Card, Entry, stream_name
+from experiments.commands.benchmark.entries import COMMAND, Card, read_entry, stream_name
 from experiments.commands.benchmark.methods import Method
 from experiments.commands.benchmark.records import Searches
 from experiments.commands.benchmark.scoring import proven, show
@@ -16,7 +17,7 @@ from experiments.problems.held import Problems
 from experiments.problems.splits import SPLITS, find_problems
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
-from experiments.store.directory import Directory
+from experiments.store.directory import CONFIG, Directory
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.base.errors import printable
@@ -29,10 +30,10 @@ def run(config: Any) -> int:
     every = find_problems(config.split, config.networks, config.seed)
     split = SPLITS[config.split]
     samples, seeds = config.samples or split.samples, config.seeds or split.seeds
-    for told in _refuse_or_warn(method, every, split.held, config.training):
+    card = _card(config, method)
+    for told in _refuse_or_warn(method, every, split.held, card.training):
         print(f"warning: {told}", file=sys.stderr)
-    card = Card(*(text, config.authors or "", config.code or "", config.training, method.digests()))
-    Entry(Path(config.out or ""), True, card).require_fit(config.split, config.seed, every)
+    card.require_fit(config.split, every)
     directory = _directory(config.out, card)
     problems, optima = proven(every, config.split)
     here = {**versions(), "processor": processor()}
@@ -93,6 +94,18 @@ def _refuse_or_warn(method: Method, problems: Problems, held: bool, training: st
         if told := mapper.warning(goals):
             warnings.append(f"{method} on {network}: {told}")
     return warnings
+
+
+def _card(config: Any, method: Method) -> Card:
+    """Return the card that the flags ask for; what they leave open is as the entry has it."""
+    asked = {name: getattr(config, name) for name in ("authors", "code", "training")}
+    told = {name: value for name, value in asked.items() if value is not None}
+    before = read_entry(Path(config.out)).card if _has_entry(config.out) else Card(str(method))
+    return replace(before, method=method.text, files=method.digests(), **told)
+
+
+def _has_entry(out: str | None) -> bool:
+    return out is not None and (Path(out) / CONFIG).exists()
 
 
 def _directory(out: str | None, card: Card) -> Path:

@@ -34,7 +34,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shown.tables import Sheet
-from maestro_env.base.errors import printable
+from maestro_env.base.errors import printable, quoted
 
 KINDS = {"counted": True, "reported: samples are their authors' word": False}
 """Of entries, which stand in tables of their own: whether this side has counted."""
@@ -151,6 +151,6 @@ def _search_again(
         if again != told["problems"][held.key]:
             raise RecordError(
                 f"{one.path}: the search of {held.key} finds something else when it is made "
-                f"again; it was made on {told.get('versions', {}).get('processor')}"
+                f"again; it was made with {quoted(told.get('versions'))}"
             )
         print(printable(f"made again: {one.path}, {held.key}"))
