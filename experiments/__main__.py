@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from experiments.shell import cli
+from experiments.shell.telling import say, tell
 
 
 def main() -> None:
@@ -23,19 +24,20 @@ def _describe(arguments: list[str]) -> int:
     names = cli.command_names()
     if arguments in ([], ["--help"], ["-h"]):
         width = max(map(len, names))
-        print("usage: maestro-env COMMAND [options]\n")
-        print("Map the layers of neural networks to accelerators.\n\ncommands:")
+        say("usage: maestro-env COMMAND [options]", "")
+        say("Map the layers of neural networks to accelerators.", "", "commands:")
         for name in names:
-            print(f"  {name:{width}}  {cli.summary(name)}")
-        print("\nmaestro-env COMMAND --help lists the flags of a command, --version the version.")
+            say(f"  {name:{width}}  {cli.summary(name)}")
+        last = "maestro-env COMMAND --help lists the flags of a command, --version the version."
+        say("", last)
         return 0
     if arguments == ["--version"]:
-        print(f"maestro-env {__version__}")
+        say(f"maestro-env {__version__}")
         return 0
     error = UnknownNameError("command", arguments[0], [*names, "--help", "--version"])
     alone = arguments[0] in ("--help", "-h", "--version")
     message = f"{arguments[0]} takes no command; use COMMAND --help" if alone else error
-    print(f"error: {message}", file=sys.stderr)
+    tell(f"error: {message}")
     return 2
 
 

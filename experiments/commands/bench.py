@@ -21,6 +21,7 @@ from gymnasium.vector import SyncVectorEnv
 from experiments.search.searches import Recorder
 from experiments.shell.files import ensure_directory, refuse_irregular, write_json
 from experiments.shell.flags import option
+from experiments.shell.telling import say
 from experiments.shown.tables import Sheet
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
@@ -114,9 +115,10 @@ def execute(config: Config) -> int:
         "processors": processors(),
         "versions": versions(),
     }
-    print(
+    say(
         f"{report['date']}, {report['processor']}, {report['processors']} processors, median of "
-        f"{REPEATS} repeats\n",
+        f"{REPEATS} repeats",
+        "",
         flush=True,
     )
     sections: dict[str, Callable[[], TitledRows]] = {}

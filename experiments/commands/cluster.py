@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,11 +17,11 @@ from experiments.search.samples import collect, default_cache
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text
 from experiments.shell.flags import UsageError, option
+from experiments.shell.telling import say, tell
 from experiments.shown.clustering import draw_clustering
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import printable
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.workloads.finding import find_layer
@@ -73,13 +72,13 @@ def execute(config: Config) -> int:
     goal = _resolve(config)
     problem = goal.problem
     if warning := problem.stride_warning():
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     cache = default_cache() if config.cache is None else Path(config.cache)
     bar = Bar(config.policy, config.samples)
     collected = collect(goal, config.policy, config.samples, config.seed, cache, bar)
     samples = collected.samples
     if collected.complaint:
-        print(f"warning: {collected.complaint}", file=sys.stderr)
+        tell(f"warning: {collected.complaint}")
     grouping = partial(
         cluster,
         agents=config.agents,
@@ -103,9 +102,9 @@ def execute(config: Config) -> int:
     ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
-    print(*_facts(config, found), f"stability: {doubts}", sep="\n")
+    say(*_facts(config, found), f"stability: {doubts}")
     for told in (f"samples: {ledger}", f"groups: {path}", f"plot: {path.with_suffix('.png')}"):
-        print(printable(told))
+        say(told)
     return 0
 
 

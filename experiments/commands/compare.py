@@ -11,6 +11,7 @@ from experiments.search.goals import split_layers
 from experiments.search.named_mappers import MAPPERS_HELP
 from experiments.shell.files import write_text
 from experiments.shell.flags import option
+from experiments.shell.telling import say
 from experiments.study.config import StudyConfig
 from experiments.study.plots import draw
 from experiments.study.standings import Contest
@@ -24,7 +25,6 @@ from experiments.study.tables import (
     write_table,
 )
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP
 
 
@@ -69,10 +69,10 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     print_tables(study, contests)
     for each in contests:
         if each.why_none:
-            print(printable(f"{each.layer}, {each.objective}: {each.why_none}"))
+            say(f"{each.layer}, {each.objective}: {each.why_none}")
     hardware = contests[0].goal.problem.hardware
     if isinstance(hardware, Hierarchy):
-        print("\n".join([printable(f"on {hardware.name}"), *memories(hardware)]))
-    print(printable(f"tables: {directory / 'table.md'}"))
+        say(f"on {hardware.name}", *memories(hardware))
+    say(f"tables: {directory / 'table.md'}")
     for path in pictures:
-        print(printable(f"plot: {path}"))
+        say(f"plot: {path}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.shell import cli
 from experiments.shell.flags import PROGRAM, declare, option
+from experiments.shell.telling import say
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 
@@ -43,7 +44,7 @@ def execute(config: Config) -> int:
     except ModuleNotFoundError as error:
         raise MissingExtraError("completion", str(error.name), "completion") from error
     kinds = {called: getattr(shtab, kind) for called, kind in _FILES.items()}
-    print(shtab.complete(_parser(kinds), shell=config.shell))
+    say(*shtab.complete(_parser(kinds), shell=config.shell).split("\n"))
     return 0
 
 

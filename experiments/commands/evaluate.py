@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,9 @@ from experiments.search.mapping_files import is_nest, read_mapped, read_nest_map
 from experiments.shell import cli
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError, option
+from experiments.shell.telling import say, tell
 from experiments.shown.tables import Sheet, shown
-from maestro_env.base.errors import ModelError, printable
+from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
@@ -57,7 +57,7 @@ def execute(config: Config) -> int:
     mapping, space = read_mapped(config)
     _write(config, lambda form: form.write(mapping, Problem(space)))
     problems = list(_problems(space))
-    print(f"{mapping}\n")
+    say(*str(mapping).split("\n"), "")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
     headers += _OTHER_FIGURES.values()
     rows = [(problem.model, *_score(problem, mapping)) for problem in problems]
@@ -67,7 +67,7 @@ def execute(config: Config) -> int:
         title += f" on {space.hardware.name}"
     Sheet(title, ("model", "status"), headers, rows).print()
     for problem in problems:
-        print(f"{problem.model}: {problem.explain(mapping)}")
+        say(f"{problem.model}: {problem.explain(mapping)}")
     _tell_written(config)
     _, status = Problem(space).evaluate_mapping(mapping)
     return 0 if status == STATUSES[OK] else cli.FAILED
@@ -87,12 +87,12 @@ def _evaluate_nest(config: Config) -> int:
     evaluator = problem.space.evaluator
     cost, status = evaluator.evaluate(mapping)
     told = nest_status(evaluator, mapping)
-    print(f"{mapping_text(problem, mapping)}\n")
-    print(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
+    say(*mapping_text(problem, mapping).split("\n"), "")
+    say(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
     if cost is not None and status == STATUSES[OK]:
         for line in taken(problem, mapping):
-            print(line)
-        print()
+            say(line)
+        say("")
         _traffic(cost).print()
     _tell_written(config)
     return 0 if status == STATUSES[OK] else cli.FAILED
@@ -126,7 +126,7 @@ def _write(config: Config, written: Callable[[Format], str]) -> None:
 
 def _tell_written(config: Config) -> None:
     if config.write is not None:
-        print(printable(f"wrote {config.write}"))
+        say(f"wrote {config.write}")
 
 
 def _problems(space: MapSpace) -> Iterator[Problem]:
@@ -135,10 +135,10 @@ def _problems(space: MapSpace) -> Iterator[Problem]:
         try:
             problem = Problem(space, model)
         except ModelError as error:
-            print(f"note: {error}", file=sys.stderr)
+            tell(f"note: {error}")
             continue
         if warning := problem.stride_warning():
-            print(f"warning: {printable(warning)}", file=sys.stderr)
+            tell(f"warning: {warning}")
         yield problem
 
 

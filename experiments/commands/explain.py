@@ -14,8 +14,8 @@ from experiments.search.mapping_files import (
 )
 from experiments.shell.files import ensure_directory, replacing
 from experiments.shell.flags import option
+from experiments.shell.telling import say
 from experiments.shown.plots import save
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import (
@@ -47,10 +47,10 @@ def execute(config: Config) -> int:
     explanation = (_explained_nest if is_nest(config) else _explained)(config)
     if config.out is not None:
         _draw(explanation, Path(config.out))
-    print(explanation)
+    say(*str(explanation).split("\n"))
     if config.out is not None:
-        print()
-        print(printable(f"pictures: {config.out}"))
+        say("")
+        say(f"pictures: {config.out}")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from experiments.shell.telling import say
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.finding import built_chips
@@ -33,14 +34,14 @@ def execute(config: Config) -> int:
     rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
     Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
     for name, text in DESCRIPTIONS.items():
-        print(f"{name}: {text}")
+        say(f"{name}: {text}")
     for name, chip in CHIPS.items():
-        print(f"{name}: {chip.source}; {chip.note}")
+        say(f"{name}: {chip.source}; {chip.note}")
     chips = ", ".join(built_chips())
-    print(f"with all their memories, for model {MODEL} (docs/hierarchy.md): {chips}")
-    print("\nTechnologies")
+    say(f"with all their memories, for model {MODEL} (docs/hierarchy.md): {chips}")
+    say("", "Technologies")
     for name in TECHNOLOGIES:
-        print(f"{name}: {SOURCES[name]}")
+        say(f"{name}: {SOURCES[name]}")
     return 0
 
 

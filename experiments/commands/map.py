@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, replace
 from pathlib import Path
@@ -53,10 +52,10 @@ from experiments.shell.flags import (
     resume_option,
     threads_option,
 )
+from experiments.shell.telling import say, tell
 from experiments.shown.tables import Sheet, shown, shown_gap, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.prior.proposals import PROPOSALS, load_prior
@@ -186,7 +185,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
         raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
     for warning in dict.fromkeys(warnings):
         if warning:
-            print(printable(f"warning: {warning}"), file=sys.stderr)
+            tell(f"warning: {warning}")
     settings.require_fit(goals)
     if config.library is None:
         return network, goals, None
@@ -204,17 +203,16 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         note = schema_note(config, [each.goal for each in mapped.layers])
         _write(mapped, config, choices, bound, directory)
         write_report([section_of(mapped, command=_command(config))], directory / "network.md")
-        print("\n".join(_headline(mapped, choices[-1], bound)))
-        print()
+        say(*_headline(mapped, choices[-1], bound), "")
         _brief_layers(mapped, choices[-1], note).print()
-        print()
-        print(printable(f"page: {PROGRAM} report {shlex.quote(str(directory))}"))
-        print(printable(f"all tables: {directory / 'network.md'}"))
+        say("")
+        say(f"page: {PROGRAM} report {shlex.quote(str(directory))}")
+        say(f"all tables: {directory / 'network.md'}")
     for line in (*left_out_lines(network), *network.notes):
-        print(printable(line))
+        say(line)
     for why, names in mapped.why_unmapped.items():
         told = f"failed: no valid mapping of {', '.join(names)} was found: {why}"
-        print(printable(told), file=sys.stderr)
+        tell(told)
     return cli.FAILED if mapped.unmapped else 0
 
 

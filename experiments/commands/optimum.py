@@ -15,13 +15,13 @@ from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
 from experiments.shell.flags import PROGRAM, option, out_option, threads_option
+from experiments.shell.telling import say
 from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import printable
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.optimum.solving import Limits
 from maestro_env.prior.proposals import PROPOSALS
@@ -100,14 +100,13 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
             certificate=found.certificate,
         )
     _draw(goal, found, directory / "optimum.png")
-    print("\n".join(_headline(goal, found)))
-    print()
+    say(*_headline(goal, found), "")
     _sheet(goal, found, ended).print()
     if found.certificate:
-        print(printable(f"certificate: {directory / _CERTIFICATE}"))
+        say(f"certificate: {directory / _CERTIFICATE}")
     if found.best_point is not None:
-        print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
-    print(printable(f"optimum: {directory}"))
+        say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
+    say(f"optimum: {directory}")
 
 
 def _headline(goal: Goal, found: ProofState) -> Iterator[str]:

@@ -18,6 +18,7 @@ from experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import PROGRAM, option
+from experiments.shell.telling import say
 from experiments.shown.statistics import iqm
 from experiments.shown.tables import shown
 from experiments.study.config import StudyConfig
@@ -25,7 +26,6 @@ from experiments.study.plots import draw_convergence
 from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import print_tables
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import DEFAULT_MODEL
 
@@ -78,15 +78,14 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     png = directory / "convergence.png"
     draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    print(contest.why_none if best is None else "\n".join(_headline(study, contest, best)))
-    print()
+    say(*([contest.why_none] if best is None else _headline(study, contest, best)), "")
     print_tables(study, contests)
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
-        print(f"no trace of {others} searches, which compare ran")
+        say(f"no trace of {others} searches, which compare ran")
     if best is not None and contest.goal.problem.model in (DEFAULT_MODEL, MODEL):
-        print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
-    print(printable(f"plot: {png}"))
+        say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
+    say(f"plot: {png}")
 
 
 def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:

@@ -131,7 +131,7 @@ def taken_by(problem: AnyProblem, point: Sequence[int]) -> Iterator[str]:
     mapping = problem.space.decode(np.array(point, dtype=np.int32))
     yield from taken(problem, mapping)
     yield ""
-    yield mapping_text(problem, mapping)
+    yield from mapping_text(problem, mapping).split("\n")
 
 
 def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:

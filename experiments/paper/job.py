@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import import_module
@@ -19,8 +18,9 @@ from experiments.paper.page import write_page
 from experiments.search.goals import unique
 from experiments.shell import cli
 from experiments.shell.flags import PROGRAM, UsageError, to_flags
+from experiments.shell.telling import say, tell
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import UnknownNameError, printable
+from maestro_env.base.errors import UnknownNameError
 
 
 class Plan(NamedTuple):
@@ -71,13 +71,12 @@ def execute(config: PaperConfig) -> int:
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status != cli.INTERRUPTED:
-        print(printable(f"page: {page}"))
+        say(f"page: {page}")
         return status
     with cli.undisturbed():
-        print(
+        tell(
             f"interrupted: everything finished is in {out}; continue with: "
-            f"{PROGRAM} paper {shlex.join(to_flags(config))}",
-            file=sys.stderr,
+            f"{PROGRAM} paper {shlex.join(to_flags(config))}"
         )
     return status
 
@@ -96,7 +95,7 @@ def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
     for folder in folders:
         found = {run: finished[run] for run in folder.runs if run in finished}
         if folder in asked and folder.runs and not found:
-            print(f"{folder.item.name}: no search has ended yet", file=sys.stderr)
+            tell(f"{folder.item.name}: no search has ended yet")
         elif folder in asked:
             folder.write(found)
             write_about(folder, found, before)

@@ -15,6 +15,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
+from experiments.shell.telling import tell
+
 _FOLDER = Path(__file__).parents[1] / "commands"
 
 INTERRUPTED = 130
@@ -85,7 +87,7 @@ def answering(run: Callable[[], int]) -> int:
         return status
     except KeyboardInterrupt:
         with undisturbed():
-            print(_MESSAGE, file=sys.stderr)
+            tell(_MESSAGE)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone.
@@ -124,7 +126,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _no_output(reason: str) -> int:
-    print(f"error: cannot write to stdout: {reason}", file=sys.stderr)
+    tell(f"error: cannot write to stdout: {reason}")
     return _NO_OUTPUT
 
 

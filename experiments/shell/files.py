@@ -10,14 +10,14 @@ import os
 import re
 import reprlib
 import socket
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maestro_env.base.errors import MaestroEnvError, TooLongError, printable
+from experiments.shell.telling import tell
+from maestro_env.base.errors import MaestroEnvError, TooLongError
 from maestro_env.base.reading import open_regular, open_text
 
 _DIGEST = "digest"
@@ -191,7 +191,7 @@ def read_each(reads: Iterable[Callable[[], _Read]], again: str) -> Iterator[_Rea
         raise damaged[0]
     if damaged:
         for each in damaged:
-            print(printable(f"damaged: {each.what}"), file=sys.stderr)
+            tell(f"damaged: {each.what}")
         raise RecordError(
             f"{len(damaged)} records are damaged: delete them, and {again} runs them again"
         )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from experiments.shell.telling import tell
 from maestro_env.base.checks import plain_integer, plain_number
-from maestro_env.base.errors import MaestroEnvError, printable, quoted
+from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.base.registry import look_up
 
 if TYPE_CHECKING:
@@ -101,14 +101,12 @@ def run(
     try:
         return execute(_parse(config_class, name, argv))
     except MaestroEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(f"error: {error}")
     except (MemoryError, RuntimeError) as error:
         # PyTorch has no error of its own.
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
-        print(
-            f"error: out of memory: {error}; ask for less, such as fewer samples", file=sys.stderr
-        )
+        tell(f"error: out of memory: {error}; ask for less, such as fewer samples")
     return _REFUSED
 
 
@@ -168,7 +166,7 @@ def tell_interrupted(what: str, config: DataclassInstance, name: str, directory:
         f"interrupted: everything {what} is in {directory}; "
         f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
     )
-    print(printable(told), file=sys.stderr)
+    tell(told)
 
 
 class _FlagParser(argparse.ArgumentParser):

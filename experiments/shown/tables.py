@@ -55,7 +55,8 @@ class Sheet:
         title = Text(shown(self.title)) if self.title else None
         layout: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
         table = Table(title=title, title_justify="left", padding=(0, 1, 0, 0), **layout)
-        table.caption, table.caption_justify = Text(self.note) if self.note else None, "left"
+        note = "\n".join(map(printable, self.note.split("\n")))
+        table.caption, table.caption_justify = Text(note) if note else None, "left"
         for header in self.left:
             table.add_column(Text(_header(header)), no_wrap=True)
         for header in self.right:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from experiments.shell import cli
 from experiments.shell.files import run_directory
 from experiments.shell.flags import tell_interrupted
+from experiments.shell.telling import say
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.records import Case, Record, refuse_damaged
 from experiments.store.versions import Versions, processor, versions
-from maestro_env.base.errors import printable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -59,7 +59,7 @@ def carry_out(
     status = _run(sources, config.jobs) or _run(works, config.jobs)
     with cli.undisturbed():
         report(works)
-        print(printable(f"records: {directory}"))
+        say(f"records: {directory}")
         if status == cli.INTERRUPTED:
             tell_interrupted("finished", config, name, directory)
     return status

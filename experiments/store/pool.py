@@ -14,6 +14,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from experiments.shell import cli
+from experiments.shell.telling import tell
 from experiments.shown.progress import Bar
 from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.records import Pending, Record, Show
@@ -76,7 +77,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
                 each.give_back()
             done += 1
             if failure:
-                print(failure, file=sys.stderr)
+                tell(failure)
             if not each.work.ended:
                 status = cli.FAILED
         if len(busy) == len(waiting):
@@ -114,10 +115,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
                 remove_abandoned(directory)
     if died:
         again = tasks[0].work.again
-        print(
-            f"failed: a process died in the middle of its work; {again} runs the rest",
-            file=sys.stderr,
-        )
+        tell(f"failed: a process died in the middle of its work; {again} runs the rest")
         return cli.FAILED
     return max(each.exitcode or 0 for each in processes)
 
@@ -139,6 +137,6 @@ def _work(tasks: Sequence[Pending]) -> None:
     try:
         status = _run_here(tasks, 0, lambda *_: None)
     except MaestroEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
+        tell(f"error: {error}")
         status = cli.FAILED
     sys.exit(status)

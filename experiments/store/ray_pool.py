@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
+from experiments.shell.telling import tell
 from experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
 from experiments.store.ray_worker import Outcome
 from experiments.store.records import Pending, Show
@@ -155,12 +156,11 @@ class _Run:
         """Tell of nodes that are lost, and end the process if the head is."""
         for node in self._watch.lost():
             told = f"lost: node {node} of the Ray cluster; others run its searches again"
-            print(told, file=sys.stderr)
+            tell(told)
         if self._watch.is_silent:
-            print(
+            tell(
                 "failed: the head of the Ray cluster has not answered for "
-                f"{SECONDS_OF_SILENCE:g} s; {self._tasks[0].work.again} runs the rest",
-                file=sys.stderr,
+                f"{SECONDS_OF_SILENCE:g} s; {self._tasks[0].work.again} runs the rest"
             )
             # Ray would end it a minute later, in the middle of whatever comes next.
             sys.exit(cli.FAILED)
@@ -246,7 +246,7 @@ class _Run:
         if outcome.failure is None:
             work.error_path.unlink(missing_ok=True)
         else:
-            print(outcome.failure, file=sys.stderr)
+            tell(outcome.failure)
         self._works += 1
         self._seconds += outcome.seconds
         self._end(pending)
@@ -260,10 +260,9 @@ class _Run:
                 self._waiting.appendleft(each)
                 continue
             reason = " ".join(str(error).split(". ")[0].split())
-            print(
+            tell(
                 f"failed: {each.work}: its worker died {_TRIES} times: "
-                f"{type(error).__name__}: {reason}; {each.work.again} runs it again",
-                file=sys.stderr,
+                f"{type(error).__name__}: {reason}; {each.work.again} runs it again"
             )
             self._end(each)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, refuse_irregular, write_csv
+from experiments.shell.telling import say, tell
 from experiments.shown.progress import Bar
 from experiments.store.versions import processor, versions
 from maestro_env.base.threads import processors
@@ -35,9 +35,9 @@ def tell_circumstances(csv: str | None) -> None:
         refuse_irregular(Path(csv))
         ensure_directory(Path(csv).parent)
     installed = versions()
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
-    print(f"{processor()}, numpy {installed['numpy']}")
-    print(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread\n", flush=True)
+    say(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
+    say(f"{processor()}, numpy {installed['numpy']}")
+    say(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread", "", flush=True)
 
 
 def measured(
@@ -58,7 +58,7 @@ def measured(
                 if csv is not None and rows:
                     _write(Path(csv), rows)
     except KeyboardInterrupt:
-        print(f"interrupted: {len(rows)} rows were measured", file=sys.stderr)
+        tell(f"interrupted: {len(rows)} rows were measured")
         return rows, cli.INTERRUPTED
     return rows, 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, fields
@@ -35,6 +34,7 @@ from experiments.shell.files import (
     read_record,
     run_directory,
 )
+from experiments.shell.telling import tell
 from experiments.shown.progress import Bar
 from experiments.store.directory import ANEW, CONFIG, Directory
 from experiments.store.pool import run_cells
@@ -42,7 +42,6 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
@@ -246,13 +245,13 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
 def _tell_notes(study: Study) -> None:
     """Say what one has to know of the problems and mappers to judge the result."""
     if study.note:
-        print(f"note: {study.note}", file=sys.stderr)
+        tell(f"note: {study.note}")
     goals = [(goal.problem, goal.objective) for goal in study.goals.values()]
     strides = (problem.stride_warning() for problem, _ in goals)
     of_mappers = (make_mapper(name).warning(goals) for name in study.mappers)
     for warning in dict.fromkeys([*strides, *of_mappers]):
         if warning:
-            print(printable(f"warning: {warning}"), file=sys.stderr)
+            tell(f"warning: {warning}")
 
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
@@ -294,4 +293,4 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     for other, count in made.items():
         if other:
             told = f"{count} of the searches: {other}; now: commit {now['commit']}"
-            print(f"note: {told}", file=sys.stderr)
+            tell(f"note: {told}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.search.goals import schema_note
 from experiments.shell.files import write_csv
+from experiments.shell.telling import say
 from experiments.shown.statistics import Floats, log_mean
 from experiments.shown.tables import Sheet, significant
 from experiments.study.standings import (
@@ -62,9 +63,9 @@ def print_tables(study: Study, contests: Sequence[Contest]) -> None:
             printed.append(_overall(study, contests, checkpoints(study.config.samples)[-1:]))
     for sheet in printed:
         sheet.print()
-        print()
+        say("")
     if study.config.verbose:
-        print(f"{LEGEND}\n")
+        say(LEGEND, "")
 
 
 def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from maestro_env.base.errors import MapSpaceError
+from maestro_env.base.errors import MapSpaceError, printable
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
@@ -127,7 +127,7 @@ def text_of(explanation: Explanation) -> str:
         ),
         _dataflows(explanation),
     )
-    return "\n\n".join("\n".join(section) for section in sections)
+    return "\n\n".join("\n".join(map(printable, section)) for section in sections)
 
 
 def _heading(explanation: Explanation) -> Iterator[str]:

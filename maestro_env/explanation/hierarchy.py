@@ -15,7 +15,7 @@ from maestro_env.accelerators.hierarchy import (
     Hierarchy,
     MemoryElement,
 )
-from maestro_env.base.errors import MappingError, MapSpaceError
+from maestro_env.base.errors import MappingError, MapSpaceError, printable
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
@@ -125,7 +125,7 @@ class HierarchyExplanation:
             _fills(self),
             neighbour_lines(self.neighbours, self.objective, self.no_neighbours),
         )
-        return "\n\n".join("\n".join(section) for section in sections)
+        return "\n\n".join("\n".join(map(printable, section)) for section in sections)
 
     def figures(self) -> dict[str, Any]:
         """Return all numbers as plain ones, for JSON."""

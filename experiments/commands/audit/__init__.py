@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from experiments.search.cells import Finished
 from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from experiments.shell.flags import option
+from experiments.shell.telling import tell
 from experiments.shown.tables import Sheet
 from experiments.study.study import read_all
 
@@ -53,7 +53,7 @@ def _sheets(directory: Path) -> Iterator[Sheet]:
     for goal, searches in found:
         auditor = Auditor(goal)
         if warning := auditor.warning:
-            print(f"warning: {warning}", file=sys.stderr)
+            tell(f"warning: {warning}")
         yield _sheet(goal, auditor, searches)
 
 

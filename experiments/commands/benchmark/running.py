@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -17,10 +16,10 @@ from experiments.problems.held import Problems
 from experiments.problems.splits import SPLITS, find_problems
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
+from experiments.shell.telling import say, tell
 from experiments.store.directory import CONFIG, Directory
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import printable
 
 
 def run(config: Any) -> int:
@@ -32,7 +31,7 @@ def run(config: Any) -> int:
     samples, seeds = config.samples or split.samples, config.seeds or split.seeds
     card = _card(config, method)
     for told in _refuse_or_warn(method, every, split.held, card.training):
-        print(f"warning: {told}", file=sys.stderr)
+        tell(f"warning: {told}")
     card.require_fit(config.split, every)
     directory = _directory(config.out, card)
     problems, optima = proven(every, config.split)
@@ -54,7 +53,7 @@ def run(config: Any) -> int:
         show(directory, config, problems, optima)
         if status == cli.INTERRUPTED:
             told = f"interrupted: to continue, repeat the command with --out {directory}"
-            print(printable(told), file=sys.stderr)
+            tell(told)
     return status
 
 
@@ -63,7 +62,7 @@ def list_problems(config: Any) -> int:
     name = _one(config, "SPLIT")
     for each in find_problems(name, config.networks, config.seed).values():
         for held in each:
-            print(json.dumps(held.described()))
+            say(json.dumps(held.described()))
     return 0
 
 

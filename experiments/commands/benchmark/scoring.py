@@ -33,8 +33,9 @@ from experiments.shell.files import (
     write_csv,
     write_text,
 )
+from experiments.shell.telling import say
 from experiments.shown.tables import Sheet
-from maestro_env.base.errors import printable, quoted
+from maestro_env.base.errors import quoted
 
 KINDS = {"counted": True, "reported: samples are their authors' word": False}
 """Of entries, which stand in tables of their own: whether this side has counted."""
@@ -77,8 +78,8 @@ def score(config: Any) -> int:
     draw_reached([*every.values()], picture)
     for sheet in shown:
         sheet.print()
-    print(printable(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
-    print(printable(f"plot: {picture}"))
+    say(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv")
+    say(f"plot: {picture}")
     return 0
 
 
@@ -89,7 +90,7 @@ def show(directory: Path, config: Any, problems: Problems, optima: OptimaByProbl
     scores = scores_of(entry.card.method, evaluations, problems, optima)
     if scores:
         next(score_sheets([scores], optima)).print()
-    print(printable(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}"))
+    say(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}")
 
 
 def proven(problems: Problems, split: str) -> tuple[Problems, OptimaByProblem]:
@@ -153,4 +154,4 @@ def _search_again(
                 f"{one.path}: the search of {held.key} finds something else when it is made "
                 f"again; it was made with {quoted(told.get('versions'))}"
             )
-        print(printable(f"made again: {one.path}, {held.key}"))
+        say(f"made again: {one.path}, {held.key}")

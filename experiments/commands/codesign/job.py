@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from itertools import count
@@ -24,6 +23,7 @@ from experiments.shell.files import (
     safe_name,
 )
 from experiments.shell.flags import UsageError
+from experiments.shell.telling import say, tell
 from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
@@ -44,7 +44,7 @@ def execute(config: Config) -> int:
     sweep, note = _resolve(config, grid)
     explorer = explorer_of(config, grid)
     if note:
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}")
     check(sweep)
     if config.ray is not None:
         connect(config.ray)
@@ -69,7 +69,7 @@ def execute(config: Config) -> int:
         if status != cli.INTERRUPTED:
             report(Explored(config, grid, sweep, designs), directory)
             spent = time.perf_counter() - began
-            print(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
+            say(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:

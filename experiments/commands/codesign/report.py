@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from experiments.shell.files import (
     write_record,
     write_text,
 )
+from experiments.shell.telling import say, tell
 from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import (
@@ -35,7 +35,6 @@ from experiments.study.sweep.fronts import (
 from experiments.study.sweep.grid_axes import axes_of
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.silicon import has_energies
-from maestro_env.base.errors import printable
 from maestro_env.environments.texts import text_of_technology
 
 _MOST_LINES = 10
@@ -103,17 +102,17 @@ def report(outcome: Explored, directory: Path) -> None:
     sheet = front_sheet(entry)
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
-    print()
-    print(printable(f"accelerators: {directory / ACCELERATORS}"))
+    say("")
+    say(f"accelerators: {directory / ACCELERATORS}")
     front = directory / "front.csv"
-    print(printable(f"front: {front}; its accelerators, for --hardware: {folder}"))
+    say(f"front: {front}; its accelerators, for --hardware: {folder}")
     if outcome.front:
         named = {each["hardware"] for each in some_of(entry["front"])[0]}
         told = [each for each in outcome.front if each.hardware.name in named]
         designs = outcome.by_workload[outcome.workload]
         axes = axes_of(outcome.grid.axes)
         draw_front(designs, outcome.front, told, axes, sheet.title, directory)
-        print(printable(f"plot: {directory / 'front.png'}"))
+        say(f"plot: {directory / 'front.png'}")
 
 
 def _all(outcome: Explored) -> Iterator[Design]:
@@ -162,8 +161,7 @@ def _tell_unmapped(outcome: Explored) -> None:
     looked = outcome.by_workload[outcome.workload]
     counts = Counter(each.unmapped for each in looked if each.unmapped)
     for names, times in counts.most_common(_MOST_LINES):
-        print(
+        tell(
             f"no valid mapping of {shown(', '.join(names))} was found on {times:,} of "
-            f"{len(looked):,} accelerators; accelerators.csv names them",
-            file=sys.stderr,
+            f"{len(looked):,} accelerators; accelerators.csv names them"
         )

@@ -14,13 +14,14 @@ from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, w
 from experiments.search.goals import Goal, make_goal, split_layers
 from experiments.search.named_mappers import require_fit
 from experiments.shell import cli, files, flags
+from experiments.shell.telling import say
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from experiments.store.claims import only_process
 from experiments.store.directory import ANEW
 from experiments.store.versions import versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import UnknownNameError, printable
+from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -57,7 +58,7 @@ def execute(config: Config) -> int:
         write_card(dataset, statuses, config)
         write_croissant(dataset)
     _sheet(dataset, statuses).print()
-    print(printable(f"data set: {directory}"))
+    say(f"data set: {directory}")
     return 0
 
 

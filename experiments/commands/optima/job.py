@@ -12,12 +12,12 @@ from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.shell import cli, flags
 from experiments.shell.files import RecordError, is_empty, run_directory
+from experiments.shell.telling import say
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import remove_abandoned
 from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import printable
 from maestro_env.optimum.known import TABLE
 from maestro_env.optimum.solving import Limits
 
@@ -43,7 +43,7 @@ def execute(config: Config) -> int:
     with cli.undisturbed():
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
-        print(printable(f"optima: {directory}"))
+        say(f"optima: {directory}")
         if status == cli.INTERRUPTED:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:
@@ -53,7 +53,7 @@ def execute(config: Config) -> int:
 
 def _write(records: Records) -> None:
     optima = ((cell.goal, optimum) for cell, each in records if (optimum := each.found.optimum))
-    print(f"table: {write_table(optima):,} optima in {TABLE}")
+    say(f"table: {write_table(optima):,} optima in {TABLE}")
 
 
 def _report(records: Records) -> None:
@@ -72,7 +72,7 @@ def _report(records: Records) -> None:
         if record.left is not None and not record.found.proven
     ]
     if left:
-        print()
+        say("")
         Sheet("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
 
 

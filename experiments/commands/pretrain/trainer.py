@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -33,9 +32,9 @@ from experiments.problems.labels import Label
 from experiments.problems.training import distinct_layers
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
+from experiments.shell.telling import say, tell
 from experiments.shown.progress import Bar
 from experiments.store.claims import only_process
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.prior.file import PriorFile
@@ -92,11 +91,11 @@ def train(
                 training.run(bar.show)
         except KeyboardInterrupt:
             told = f"interrupted: to continue, repeat the command with --out {directory}"
-            print(printable(told), file=sys.stderr)
+            tell(told)
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
     curve = f", curve: {training.curve}" if training.done else ""
-    print(printable(f"prior: {path}{curve}"))
+    say(f"prior: {path}{curve}")
     return 0
 
 

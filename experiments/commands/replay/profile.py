@@ -34,6 +34,7 @@ from experiments.commands.replay.phases import (
 from experiments.commands.replay.training import LEARNERS
 from experiments.shell import cli
 from experiments.shell.flags import UsageError
+from experiments.shell.telling import say
 from experiments.store.timing import Clock, measured, now
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
@@ -225,7 +226,7 @@ def _same_weights(rows: Sequence[Phase]) -> bool:
         if len(found) > 1:
             equal = len(set(found.values())) == 1
             same &= equal
-            print(
+            say(
                 f"{agents} agents: {'equal' if equal else 'DIFFERENT'} weights after "
                 f"{rows[0].rounds} rounds: {', '.join(found)}"
             )

@@ -10,7 +10,7 @@ from experiments.commands.report.directories import read_section
 from experiments.pages.sections import Section
 from experiments.pages.writer import KINDS, write_report
 from experiments.shell.flags import option, out_option
-from maestro_env.base.errors import printable
+from experiments.shell.telling import say
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def execute(config: Config) -> int:
     for path in paths:
         write_report(sections, path)
     for path in paths:
-        print(printable(f"report: {path}"))
+        say(f"report: {path}")
     return 0
 
 

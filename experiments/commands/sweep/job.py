@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from experiments.commands.sweep.slurm import write_script
 from experiments.shell import cli, flags
 from experiments.shell.files import run_directory, safe_name
 from experiments.shell.flags import UsageError
+from experiments.shell.telling import say, tell
 from experiments.store.claims import Claim
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
@@ -23,7 +23,7 @@ from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
 from experiments.study.sweep.results import TABLE
 from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import printable, quoted
+from maestro_env.base.errors import quoted
 
 
 def execute(config: Config) -> int:
@@ -33,7 +33,7 @@ def execute(config: Config) -> int:
     part, shards = _shard(config.shard)
     sweep, note = read_sweep(config.config)
     if note:
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}")
     if config.dry_run:
         check(sweep)
         seconds = measure(sweep)
@@ -56,8 +56,8 @@ def execute(config: Config) -> int:
     chunks = open_sweep(sweep, directory, here, make_sizes)
     if config.slurm is not None:
         script = write_script(config, directory)
-        print(printable(f"script: {script}"))
-        print(printable(f"start it with: sbatch {shlex.quote(str(script))}"))
+        say(f"script: {script}")
+        say(f"start it with: sbatch {shlex.quote(str(script))}")
         return 0
     asked = chunks[part::shards]
     left = [chunk for chunk in asked if not chunk.path.exists()]
@@ -77,16 +77,14 @@ def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
     """Write the tables, unless chunks are left to other processes."""
     ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
     if ended < len(chunks):
-        print(
-            printable(
-                f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
-                "the tables follow when all are"
-            )
+        say(
+            f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
+            "the tables follow when all are"
         )
         return
     claim = Claim(directory / TABLE)
     if not claim.take():
-        print(printable(f"tables: another process writes them to {directory}"))
+        say(f"tables: another process writes them to {directory}")
         return
     try:
         report(chunks, directory)

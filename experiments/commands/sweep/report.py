@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.shell.files import write_csv, write_text
+from experiments.shell.telling import say
 from experiments.study.sweep.chunks import Chunk
 from experiments.study.sweep.results import SUMMARY, TABLE, collect, summarize, summary_sheet
-from maestro_env.base.errors import printable
 
 
 def report(chunks: Sequence[Chunk], directory: Path) -> None:
@@ -19,6 +19,6 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     sheet = summary_sheet(results, rows)
     write_text(directory / "summary.md", sheet.markdown())
     sheet.print()
-    print()
-    print(printable(f"cells: {directory / 'results.csv'}"))
-    print(printable(f"summary: {directory / 'summary.csv'}"))
+    say("")
+    say(f"cells: {directory / 'results.csv'}")
+    say(f"summary: {directory / 'summary.csv'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
@@ -17,11 +16,11 @@ from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shell.flags import UsageError, option, threads_option
+from experiments.shell.telling import say, tell
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import printable
 from maestro_env.base.registry import look_up
 from maestro_env.datasets.tabulated import TABLES, TABULATED, TabulatedProblem, TabulatedSpace
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -55,13 +54,10 @@ def execute(config: Config) -> int:
     try:
         records = _make_all(spaces, directory, config.threads)
     except KeyboardInterrupt:
-        print(
-            printable(f"interrupted: everything evaluated is in {directory}; repeat the command"),
-            file=sys.stderr,
-        )
+        tell(f"interrupted: everything evaluated is in {directory}; repeat the command")
         return cli.INTERRUPTED
     _sheet([(each, records[each.name]) for each in spaces]).print()
-    print(printable(f"tables: {directory}"))
+    say(f"tables: {directory}")
     return 0
 
 
@@ -80,7 +76,7 @@ def _require_room(spaces: Sequence[TabulatedSpace], directory: Path) -> None:
     told = f"{needed / _GB:.2f} GB to write in {directory}, {free / _GB:.2f} GB free"
     if needed > free:
         raise UsageError(f"{told}: name fewer spaces, or give another --out")
-    print(printable(told), flush=True)
+    say(told, flush=True)
 
 
 def _make_all(
@@ -101,7 +97,7 @@ def _make_all(
         if not left:
             return records
         if left != told:
-            print(f"waiting for the process that makes {', '.join(left)}", flush=True)
+            say(f"waiting for the process that makes {', '.join(left)}", flush=True)
             told = left
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 

@@ -6,7 +6,6 @@ It shares no code with the search that writes them.
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from experiments.commands.verify.certificate.check import Verified, verify
 from experiments.commands.verify.certificate.stream import CertificateError
 from experiments.shell import cli
 from experiments.shell.flags import option
+from experiments.shell.telling import say, tell
 from experiments.shown.tables import shown
 
 
@@ -33,9 +33,9 @@ def execute(config: Config) -> int:
         path = Path(name)
         file = path / "certificate.gz" if path.is_dir() else path
         try:
-            print(f"verified: {shown(name)}: {_told(verify(file))}")
+            say(f"verified: {shown(name)}: {_told(verify(file))}")
         except CertificateError as error:
-            print(f"refused: {shown(str(file))}: {error}", file=sys.stderr)
+            tell(f"refused: {shown(str(file))}: {error}")
             status = cli.FAILED
     return status
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 
+from experiments.shell.telling import tell
 from experiments.shown.progress import Bar
 from experiments.study.sweep.axes import Sweep, check_fit
 from experiments.study.sweep.estimate import seconds_of_cells
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import find_model
 from mappers import make_mapper
@@ -31,7 +30,7 @@ def check(sweep: Sweep) -> None:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
     for warning in dict.fromkeys(warnings):
         if warning:
-            print(printable(f"warning: {warning}"), file=sys.stderr)
+            tell(f"warning: {warning}")
 
 
 def measure(sweep: Sweep) -> dict[str, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.commands.sparse.transformer.pretraining import Trained
 from experiments.commands.sparse.transformer.quality import COUNTS, WORST, Quality
+from experiments.shell.telling import say
 from experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
 from experiments.shown.tables import Sheet, significant, with_interval
 from mappers.learners.transformer.schedule import Arm
@@ -105,7 +106,7 @@ def _print_differences(compared: Mapping[str, Sequence[Difference]]) -> None:
         headers = ("difference, %", "mst is")
         Sheet("", ("mst minus", "of"), headers, rows, _NOTE_OF_DIFFERENCES).print()
     if "dense" in compared:
-        print(f"mst, without compromising performance of dense: {answer(compared['dense'])}")
+        say(f"mst, without compromising performance of dense: {answer(compared['dense'])}")
 
 
 def _costs(

@@ -1,0 +1,19 @@
+"""What commands print: every line is one that a terminal shows, whatever is named in it."""
+
+from __future__ import annotations
+
+import sys
+
+from maestro_env.base.errors import printable
+
+
+def say(*lines: str, flush: bool = False) -> None:
+    """Print lines on stdout: what a terminal would obey is escaped, ends of lines too."""
+    for line in lines:
+        print(printable(line), flush=flush)  # noqa: T201
+
+
+def tell(*lines: str) -> None:
+    """Print lines on stderr, as ``say`` does."""
+    for line in lines:
+        print(printable(line), file=sys.stderr)  # noqa: T201
