@@ -34,6 +34,7 @@ from experiments.commands.verify.bounds.lower import lower_bounds
 from experiments.commands.verify.bounds.ranges import Ranges
 from experiments.commands.verify.certificate.check import verify as check
 from experiments.commands.verify.certificate.leaves import mappings
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
@@ -191,9 +192,30 @@ def test_those_that_hold_are_listed_with_what_they_prove(tmp_path, capsys) -> No
     certified(solve(without, EDP), without, EDP, none)
     assert verify([str(good), str(none)]) == 0
     shown = capsys.readouterr().out
-    assert "tiny" in shown
+    assert " on an accelerator of its own: " in shown
+    assert "num_pes=2,l1_bytes=24,l2_bytes=60,noc_bw=2,offchip_bw=1,noc_hops=1" in shown
     assert check(good).digest[:16] in shown
     assert "no mapping of legal13 (integers) fits the buffers" in shown
     assert verify([str(bad), str(good)]) == 1
     after = capsys.readouterr()
     assert (after.err.count("refused"), after.out.count("verified")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "name", ["edge", "Edge", "edge ", "\u0435dge", "\r\x1b[2Kverified: all\n\x1b[8m"]
+)
+def test_only_the_name_of_these_figures_is_told(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.gz"
+    task = Problem(MapSpace(TINY.layer, replace(find_hardware("edge"), name=name)))
+    certified(solve(task, EDP), task, EDP, path)
+    assert verify([str(path)]) == 0
+    line, figures, end = capsys.readouterr().out.split("\n")
+    assert (" on edge: " in line) is (name == "edge")
+    assert name == "edge" or name not in line
+    assert figures.startswith("accelerator: num_pes=168,l1_bytes=512,l2_bytes=108000,noc_bw=64,")
+    assert figures.endswith(",technology=maestro,word_bytes=1,clock_mhz=None")
+    assert end == ""
+    # The same problem, whatever its accelerator is called.
+    assert "of the problem f9a3" in line

@@ -5,8 +5,11 @@ It shares no code with the search that writes them.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from dataclasses import MISSING, dataclass
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from experiments.commands.verify.certificate.check import Verified, verify
@@ -15,6 +18,10 @@ from experiments.shell import cli
 from experiments.shell.flags import option
 from experiments.shell.telling import say, tell
 from experiments.shown.tables import shown
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.environments.texts import text_of_technology
+from maestro_env.mapspace.space import MapSpace
 
 
 @dataclass(frozen=True)
@@ -33,18 +40,24 @@ def execute(config: Config) -> int:
         path = Path(name)
         file = path / "certificate.gz" if path.is_dir() else path
         try:
-            say(f"verified: {shown(name)}: {_told(verify(file))}")
+            proven, *more = _told(verify(file))
+            say(f"verified: {shown(name)}: {proven}", *more)
         except CertificateError as error:
             tell(f"refused: {shown(str(file))}: {error}")
             status = cli.FAILED
     return status
 
 
-def _told(verified: Verified) -> str:
-    """Say in words what a certificate proves."""
+def _told(verified: Verified) -> Iterator[str]:
+    """Yield what a certificate proves, in words, and the figures of its accelerator.
+
+    The file may be anybody's, so a name counts only where all figures are those of this name.
+    """
     claim = verified.claim
     space, objective = claim.problem.space, claim.objective
-    where = f"{space.layer} on {space.hardware.name or 'a machine without a name'}"
+    hardware = space.hardware
+    known = known_hardware().get(hardware.name) == hardware
+    where = f"{space.layer} on {hardware.name if known else 'an accelerator of its own'}"
     mappings = f"no mapping of {space.schema} ({space.tiles})"
     if math.isinf(claim.bound):
         proven = f"{mappings} fits the buffers"
@@ -56,4 +69,20 @@ def _told(verified: Verified) -> str:
         elif claim.point is not None:
             proven += f"; the vector in the file has {claim.value!r}"
     work = f"{verified.tally}, {verified.seconds:.1f} s"
-    return f"{where}: {proven} ({work}; digest {verified.digest[:16]})"
+    digests = f"digest {verified.digest[:16]}, of the problem {_digest(space, objective.name)[:16]}"
+    yield f"{where}: {proven} ({work}; {digests})"
+    yield f"accelerator: {_figures(hardware)}"
+
+
+def _figures(hardware: Hardware) -> str:
+    """Return all that an accelerator has but its name, as ``--hardware`` takes it."""
+    said = {each.name: getattr(hardware, each.name) for each in fields(Hardware)}
+    said["technology"] = text_of_technology(hardware.technology)
+    return ",".join(f"{key}={value}" for key, value in said.items() if key != "name")
+
+
+def _digest(space: MapSpace, objective: str) -> str:
+    """Return the digest of a problem, in which names of accelerators do not count."""
+    hardware = space.hardware.record() | {"name": ""}
+    facts = [space.layer.shape, hardware, space.schema, space.tiles, objective]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
