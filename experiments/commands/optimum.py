@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from experiments.pages.headline import found_line, place, taken_by
-from experiments.proving.proof import prove, write_certificate
+from experiments.proving.proof import bear_out, prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
@@ -77,6 +77,7 @@ def execute(config: Config) -> int:
 
 def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
     limits = Limits(config.gap, config.nodes, config.samples, config.seconds)
+    record.borne_out = record.left is None
     with Bar("gap", 1) as bar:
 
         def show(now: ProofState) -> None:
@@ -84,6 +85,8 @@ def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
             bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
 
         prove(goal, record, limits, config.start, config.threads, show)
+    if not record.borne_out:
+        record.borne_out = bear_out(goal, record) >= record.found.solution.bound
     write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
 
 
@@ -100,7 +103,8 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
             certificate=found.certificate,
         )
     _draw(goal, found, directory / "optimum.png")
-    say(*_headline(goal, found), "")
+    says = "" if record.borne_out else ", as its record says; maestro-env verify checks it"
+    say(*_headline(goal, found, says), "")
     _sheet(goal, found, ended).print()
     if found.certificate:
         say(f"certificate: {directory / _CERTIFICATE}")
@@ -109,14 +113,14 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     say(f"optimum: {directory}")
 
 
-def _headline(goal: Goal, found: ProofState) -> Iterator[str]:
-    """Yield the lines that say what was found, in which mapping."""
+def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
+    """Yield the lines that say what was found, in which mapping, and who says so."""
     problem = goal.problem
     if found.best is None or found.best_point is None:
         yield problem.why_nothing_fits() or "no valid mapping was found"
         return
     above = "the proven optimum" if found.proven else f"at most {found.gap:.2%} above the optimum"
-    yield found_line(goal.objective, found.best, above)
+    yield found_line(goal.objective, found.best, above + says)
     yield place(str(problem.layer), goal)
     yield from taken_by(problem, found.best_point)
 

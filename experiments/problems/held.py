@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.proving.many import OptimumCell, Proof
+from experiments.proving.many import OptimumCell, Proof, unfinished
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, user_cache
@@ -112,7 +112,7 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
         key: Proof(each, limits, certified=False, directory=directory, versions=here)
         for key, each in missing.items()
     }
-    left = [each for each in proofs.values() if not each.ended]
+    left = unfinished(proofs.values())
     if run_cells(left, len(proofs) - len(left), jobs=1) == cli.INTERRUPTED:
         raise KeyboardInterrupt
     for key, proof in proofs.items():

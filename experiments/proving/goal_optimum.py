@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
-from experiments.proving.proof import prove
+from experiments.proving.proof import bear_out, prove
 from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal
 from experiments.store.claims import claimed
@@ -37,11 +40,12 @@ def find_optimum(
     except (OptimumError, ModelError):
         return None
     record = ProofRecord(path, goal, versions)
-    if search:
-        with claimed(path):
-            if path.exists():
-                record.read(way_out)
+    bound = math.inf
+    with claimed(path) if search else nullcontext():
+        if path.exists():
+            record.read(way_out)
+            bound = bear_out(goal, record, _LIMITS.nodes, way_out)
+        if search:
             prove(goal, record, _LIMITS)
-    elif path.exists():
-        record.read(way_out)
-    return record.found.optimum
+    known = record.found.optimum
+    return known and replace(known, bound=min(known.bound, bound))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.proving.proof import prove, write_certificate
+from experiments.proving.proof import bear_out, prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
+from experiments.shell.telling import tell
 from experiments.store.records import Record, Show
 from maestro_env.optimum.solving import Limits
 
@@ -83,7 +85,10 @@ class Proof(Record[ProofState]):
 
     def compute(self, show: Show) -> dict[str, Any]:
         record = self.kept
+        resumed = record.left is not None
         prove(self.cell.goal, record, self.limits, threads=self.threads)
+        if resumed:
+            bear_out(self.cell.goal, record, way_out=self.way_out)
         if self.certified:
             path = self.path.with_suffix(_CERTIFICATE)
             write_certificate(self.cell.goal, record, path, self.threads)
@@ -91,3 +96,22 @@ class Proof(Record[ProofState]):
 
     def parse(self, entry: dict[str, Any]) -> ProofState:
         return ProofState(**entry["found"])
+
+
+def unfinished(proofs: Iterable[Proof]) -> list[Proof]:
+    """Return those that have to go on; of the others, search again where that takes little.
+
+    Raises:
+        DamagedError: a record says that no mapping has a value which one has.
+    """
+    left, untried = [], 0
+    for each in proofs:
+        if not each.ended:
+            left.append(each)
+            continue
+        kept = each.kept
+        borne_out = bear_out(each.cell.goal, kept, way_out=each.way_out)
+        untried += borne_out < kept.found.solution.bound
+    if untried:
+        tell(f"note: {untried} bounds are those of records: to find them again takes long")
+    return left

@@ -94,12 +94,14 @@ class ProofRecord:
         path: of the file.
         found: by the search so far.
         left: int32[B, N], boxes that it has not ruled out; None before it has begun.
+        borne_out: whether its bound is what a search of this process has found.
     """
 
     def __init__(self, path: Path, goal: Goal, versions: Versions) -> None:
         self.path, self._goal, self._versions = path, goal, versions
         self.found: ProofState = ProofState()
         self.left: NDArray[np.int32] | None = None
+        self.borne_out = True
 
     def write(self, found: ProofState, left: NDArray[np.int32]) -> None:
         """Write what was found so far."""

@@ -8,7 +8,7 @@ from statistics import median
 from experiments.commands.optima.cells import cells_of
 from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
-from experiments.proving.many import OptimumCell, Proof
+from experiments.proving.many import OptimumCell, Proof, unfinished
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.shell import cli, flags
 from experiments.shell.files import RecordError, is_empty, run_directory
@@ -38,7 +38,7 @@ def execute(config: Config) -> int:
     proofs = [
         Proof(cell, limits, config.threads, directory=directory, versions=here) for cell in cells
     ]
-    left = [each for each in proofs if not each.ended]
+    left = unfinished(proofs)
     status = run_cells(left, len(proofs) - len(left), jobs=1)
     with cli.undisturbed():
         records = [(each.cell, each.kept) for each in proofs]

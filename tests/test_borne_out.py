@@ -1,0 +1,57 @@
+"""What a record says is proven is searched again, whichever command reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import optimum
+from optimum_helpers import every_vector
+
+from experiments.proving.goal_optimum import find_optimum
+from experiments.proving.many import OptimumCell, Proof, unfinished
+from experiments.proving.records import ProofRecord, ProofState
+from experiments.search.goals import ProblemConfig, make_goal
+from experiments.shell.files import DamagedError
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.optimum.search import OptimumSearch
+from maestro_env.optimum.solving import Limits
+from maestro_env.workloads.finding import find_layer
+
+LAYER, HARDWARE = "gemm:M=2,N=3,K=4", "num_pes=4"
+GOAL = make_goal(ProblemConfig(), find_layer(LAYER), find_hardware(HARDWARE), "edp")
+
+
+@pytest.mark.parametrize("proven", [True, False])
+def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
+    proven: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = every_vector(GOAL.two_levels.space)
+    values, _ = GOAL.two_levels.score(points, GOAL.objective)
+    worst = int(np.where(np.isfinite(values), values, 0).argmax())
+    value = float(values[worst])
+    found = ProofState(value, points[worst].tolist(), value if proven else 1.0, curve=[(0, 1, 1)])
+    proof = Proof(OptimumCell(GOAL, LAYER), Limits(), certified=False, directory=tmp_path)
+    proof.path.parent.mkdir(parents=True)
+    said = f"says that no mapping has less than {value:g}, but one has {values.min():g}"
+
+    def forge(path: Path) -> None:
+        none = OptimumSearch(GOAL.two_levels, GOAL.objective).left[:0]
+        ProofRecord(path, GOAL, {}).write(found, none)
+
+    forge(proof.path)
+    with pytest.raises(DamagedError, match=said):
+        [each.compute(lambda *_: None) for each in unfinished([proof])]
+    forge(proof.path)
+    if proven:
+        with pytest.raises(DamagedError, match=said):
+            find_optimum(GOAL, proof.path, {}, "delete it", search=False)
+    else:
+        known = find_optimum(GOAL, proof.path, {}, "delete it")
+        assert known is not None
+        assert (known.value, known.bound) == (value, values.min())
+    forge(tmp_path / "optimum.json")
+    flags = [f"--layer={LAYER}", f"--hardware={HARDWARE}", f"--out={tmp_path}", "--resume"]
+    assert optimum(flags) == 2
+    assert said in capsys.readouterr().err
