@@ -109,6 +109,8 @@ class OptimumSearch {
     const std::size_t width = sizeof(optimum::Box) / sizeof(std::int32_t);
     PointArray rows =
         new_array<std::int32_t>(Shape<2>{std::ssize(boxes), static_cast<py::ssize_t>(width)});
+    // Without boxes there is no place to copy from, which memcpy must have.
+    if (boxes.empty()) return rows;
     std::memcpy(rows.mutable_data(), boxes.data(), boxes.size() * sizeof(optimum::Box));
     return rows;
   }
@@ -118,6 +120,7 @@ class OptimumSearch {
     if (rows.nbytes() != std::ssize(boxes) * static_cast<py::ssize_t>(sizeof(optimum::Box))) {
       throw std::invalid_argument("no rows of boxes");
     }
+    if (boxes.empty()) return boxes;
     std::memcpy(boxes.data(), rows.data(), static_cast<std::size_t>(rows.nbytes()));
     for (const optimum::Box& box : boxes) {
       if (!optimum::belongs(search_.problem(), box))
