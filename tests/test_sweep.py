@@ -341,6 +341,26 @@ def test_a_sealed_record_of_something_else_is_refused(
     assert line.endswith("delete it, and --resume runs it again")
 
 
+@pytest.mark.parametrize("column", ["value", "l2_bytes", "vector"])
+def test_figures_that_no_mapping_has_are_refused(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str], column: str
+) -> None:
+    copy = tmp_path / "out"
+    shutil.copytree(out, copy)
+    path = chunks(copy)[-1]
+
+    def change(entry: dict[str, Any]) -> None:
+        cells = entry["cells"][column]
+        last = max(place for place, each in enumerate(cells) if each is not None)
+        cells[last] = "9" + cells[last] if column == "vector" else cells[last] / 2
+
+    edit(path, change, sealed=True)
+    assert sweep(copy, "--resume") == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith(f"error: {path}: the mapping of ")
+    assert line.endswith(" has other figures; delete it, and --resume runs it again")
+
+
 @pytest.mark.parametrize("sizes", [None, {}, {"random_log": 0, "ga_log": 1}, {"random_log": "1"}])
 def test_a_config_without_numbers_of_cells_is_refused(
     tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str], sizes: object

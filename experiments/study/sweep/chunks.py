@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from experiments.search.goals import Goal
 from experiments.search.searches import run_search
-from experiments.shell.files import RecordError, distinct_name
+from experiments.shell.files import DamagedError, RecordError, distinct_name
 from experiments.shown.statistics import Floats
 from experiments.store.directory import ANEW, CONFIG, Directory
 from experiments.store.records import Record, Show
@@ -51,6 +53,8 @@ _MOST_CHUNKS = 20_000
 # Of a mapper, so that there is something for every process of a small sweep.
 _LEAST_CHUNKS = 32
 _CHUNKS_OF_A_SHARD = 64
+# Cells whose mappings are evaluated again: of a sweep, and of a chunk at least.
+_AGAIN, _LEAST_AGAIN = 20_000, 3
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,27 @@ class Chunk(Record[tuple[Columns, Floats]]):
         if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
             raise ValueError(f"its columns do not have {cells} cells")
         return columns, numbers
+
+    def check(self) -> None:
+        """Read it, and evaluate some of its mappings again: which ones, its name alone decides."""
+        if (found := self.read()) is None:
+            return
+        cells = self.stop - self.start
+        count = max(math.ceil(_AGAIN * cells / self.sweep.cells), _LEAST_AGAIN)
+        for place in Random(str(self)).sample(range(cells), min(count, cells)):
+            told = {name: found[0][name][place] for name in figures_of(None)}
+            cell = self.start + place
+            if self._evaluated(cell // self.sweep.seeds, told[VECTOR], told["found_at"]) != told:
+                what = f"{self.path}: the mapping of {self._called(cell)} has other figures"
+                raise DamagedError(what, self.way_out)
+
+    def _evaluated(self, problem: int, vector: Any, found_at: Any) -> dict[str, Any]:
+        """Return the figures of a mapping that was found at a sample; None of what is none."""
+        goal = self.sweep.goal(problem)
+        evaluator = Evaluator(goal.problem, goal.objective, 1)
+        with suppress(ValueError, OverflowError):
+            evaluator.evaluate(np.array([list(map(int, str(vector).split()))], dtype=np.int32))
+        return figures_of(evaluator.best and replace(evaluator.best, evaluation=found_at))
 
     @property
     def _name(self) -> str:
