@@ -222,7 +222,7 @@ TIMELOOP_MAPPINGS: Changes = (
     ("permutation: CQP", "permutation: CQ", "lacks P"),
     ("\nmapping:", "\nmaps:", "mapping is missing"),
     ("!Container {name: PE", "!Array {name: PE", "'!Array'"),
-    ("name: system", "name: *a", "alias"),
+    ("name: system", "name: *a", "names nothing before it"),
 )
 TIMELOOP_LAYERS: Changes = (
     ("{C: 12, ", "{", "C is missing"),
@@ -237,7 +237,7 @@ TIMELOOP_MACHINES: Changes = (
     ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "nodes is missing"),
     ("width: 8, datawidth: 8", "width: 16, datawidth: 16", "8 bits"),
     ("n_banks: 4}", "n_banks: 4}\n    constraints: {bypass: [W]}", "take them out"),
-    ("128 * 16", "2 ** 11", "allowed: integers"),
+    ("128 * 16", "2 ** -11", "allowed: integers"),
     ("meshX: 4", "meshX: four", "'four'"),
     ("class: intmac", "class: SRAM, attributes: {datawidth: 8}", "no compute unit"),
     ("{depth: 64,", "{read_bandwidth: 2, depth: 64,", "Registers has 64 words, 2 reads a cycle"),

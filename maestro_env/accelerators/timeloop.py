@@ -18,7 +18,8 @@ from maestro_env.accelerators.hierarchy import (
 from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
 from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
 from maestro_env.base.errors import HardwareError, quoted
-from maestro_env.base.yaml_file import Part, YamlBlock, read_yaml
+from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_file import Part, read_yaml
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
 """Tags of nodes."""

@@ -1,43 +1,23 @@
-"""Reads YAML that users name: texts, lists and tagged blocks, never an object, within limits.
-
-Events are read one by one, and what an alias names is shared, so that neither depth nor aliases
-cost more than the text is long.
-"""
+"""Reads YAML that users name: texts, lists and tagged blocks, never an object, within limits."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
-from maestro_env.base.checks import MAX_INT, plain_number, require_type
+from maestro_env.base.checks import MAX_INT, require_type
 from maestro_env.base.errors import MaestroEnvError, Refuse, close_matches, quoted
 from maestro_env.base.reading import read_or_refuse
+from maestro_env.base.texts.blocks import INCLUDED, Builder, Plain, YamlBlock
+from maestro_env.base.texts.expressions import value_of
 
-_MAX_DEPTH = 30
 _MAX_CHARACTERS = 2**22
 # Bits of the largest buffer.
 _MOST = MAX_INT * 64
-_MOST_NUMBER = 10.0**30
-_MOST_FACTORS = 6
-_PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
-
-
-class YamlBlock(dict[str, "Plain"]):
-    """A mapping of YAML: its tag (without ``!``), its line, and the lines of its own keys."""
-
-    def __init__(self, tag: str = "", line: int = 0) -> None:
-        super().__init__()
-        self.tag, self.line = tag, line
-        self.lines: dict[str, int] = {}
-
-
-Plain: TypeAlias = str | list["Plain"] | YamlBlock
-"""A scalar is a text, as it is written."""
+_MOST_NUMBER = 10**30
 
 
 @dataclass(frozen=True)
@@ -131,29 +111,24 @@ class Part:
         return self.get(key, "false").text().lower() == "true"
 
     def integer(self) -> int:
-        """Return a number from 1, written in digits, or a product of some (``1024 * 8``)."""
-        text = self.text().strip()
-        number = 0
-        if _PRODUCT.fullmatch(text):
-            number = math.prod(int(factor) for factor in text.split("*"))
-        if not 1 <= number <= _MOST:
+        """Return a whole number from 1, or an expression that comes to one (``2**20 * 8``)."""
+        number = value_of(self.text())
+        if number is None or number.denominator != 1 or not 1 <= number <= _MOST:
             self.fail(
-                f"is {quoted(text)}; allowed: integers from 1 to {_MOST}, or a product such as "
-                "1024 * 8"
+                f"is {quoted(self.text().strip())}; allowed: integers from 1 to {_MOST}, or a "
+                "product such as 1024 * 8"
             )
-        return number
+        return int(number)
 
     def number(self) -> Fraction:
-        """Return a number from 0, or a product of some (``8 * 1.5e9``), exactly."""
-        factors = [each.strip() for each in self.text().split("*", _MOST_FACTORS)]
-        numbers = [Fraction(each) for each in factors if plain_number(each) is not None]
-        product = math.prod(numbers, start=Fraction(1))
-        if len(numbers) < len(factors) or product > _MOST_NUMBER:
+        """Return a number from 0, or an expression that comes to one (``8 * 1.5e9``), exactly."""
+        number = value_of(self.text())
+        if number is None or not 0 <= number <= _MOST_NUMBER:
             self.fail(
                 f"is {quoted(self.text())}; allowed: numbers from 0 to {_MOST_NUMBER:g}, or a "
                 "product such as 8 * 1.5e9"
             )
-        return product
+        return number
 
     def positive(self) -> Fraction:
         """Return a number above 0, as ``number`` does."""
@@ -165,29 +140,67 @@ class Part:
         return self.value
 
 
-def read_yaml_file(path: str | Path, refuse: Refuse, tags: Collection[str] | None = None) -> Part:
-    """Return what a file contains, as ``read_yaml`` does."""
-    return read_yaml(read_or_refuse(path, _MAX_CHARACTERS, refuse), str(path), refuse, tags)
+def read_yaml_file(
+    path: str | Path,
+    refuse: Refuse,
+    tags: Collection[str] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Part:
+    """Return what a file contains, as ``read_yaml`` does; a template may include files near it."""
+    text = read_or_refuse(path, _MAX_CHARACTERS, refuse)
+    return read_yaml(text, str(path), refuse, tags, given, Path(path))
 
 
-def read_yaml(text: str, source: str, refuse: Refuse, tags: Collection[str] | None = None) -> Part:
+def read_yaml(
+    text: str,
+    source: str,
+    refuse: Refuse,
+    tags: Collection[str] | None = None,
+    given: Mapping[str, Any] | None = None,
+    path: Path | None = None,
+) -> Part:
     """Return the one document of a text.
+
+    A Jinja template is rendered. Under ``<<`` stand blocks whose keys a block has too, unless it
+    says them itself; under ``<<<`` those that it has as well are merged in turn.
 
     Args:
         text: of a file.
         source: what errors call it.
         refuse: makes the error to raise.
-        tags: that blocks may have; there are no aliases and merged keys then. If None, tags mean
-            nothing.
+        tags: that blocks may have. If None, tags mean nothing.
+        given: values by the names that a template has for them.
+        path: of the file, for what a template includes.
     """
+    require_type("text", text, str, "of a YAML file")
+    included: list[Plain] = []
+    if "{{" in text or "{%" in text:
+        from maestro_env.base.texts.templates import Templates
+
+        def load(text: str, source: str, keys: str) -> str:
+            part = _document(text, source, refuse, tags, included)
+            for key in filter(None, keys.split(".")):
+                part = part[key]
+            included.append(part.value)
+            return f"{INCLUDED} {len(included) - 1}"
+
+        text = Templates(path, refuse, load).first(text, source, given or {})
+        source = f"{source} as rendered"
+    return _document(text, source, refuse, tags, included)
+
+
+def _document(
+    text: str,
+    source: str,
+    refuse: Refuse,
+    tags: Collection[str] | None,
+    included: Sequence[Plain],
+) -> Part:
     import yaml
 
-    require_type("text", text, str, "of a YAML file")
     if len(text) > _MAX_CHARACTERS:
         raise refuse(f"{source}: it has more than {_MAX_CHARACTERS:,} characters, the limit")
-    if "{{" in text or "{%" in text:
-        raise refuse(f"{source}: it is a Jinja template; render it first")
-    builder = _Builder(source, tags, refuse)
+    builder = Builder(source, tags, refuse, included, len(text))
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
@@ -202,92 +215,6 @@ def read_yaml(text: str, source: str, refuse: Refuse, tags: Collection[str] | No
         )
         raise refuse(f"{source}: it {number}")
     return Part(builder.done[0], source, refuse)
-
-
-class _Builder:
-    """Puts a document together, event by event."""
-
-    def __init__(self, source: str, tags: Collection[str] | None, refuse: Refuse) -> None:
-        self.done: list[Plain] = []
-        self._source, self._tags, self._refuse = source, tags, refuse
-        self._open: list[list[Plain] | YamlBlock] = []
-        self._keys: list[str | None] = []
-        self._anchored: dict[str, Plain] = {}
-        self._merged = 0
-
-    def take(self, event: Any) -> None:
-        kind = type(event).__name__
-        if kind == "AliasEvent":
-            self._add(event, self._named(event))
-        elif kind == "ScalarEvent":
-            if self._tags is not None and event.tag not in (None, "!"):
-                self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
-            self._anchored[event.anchor] = event.value
-            self._add(event, event.value)
-        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
-            self._begin(event, kind == "MappingStartEvent")
-        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            self._keys.pop()
-            ended = self._open.pop()
-            if isinstance(ended, YamlBlock) and self._tags is None:
-                self._merge(event, ended)
-
-    def _named(self, event: Any) -> Plain:
-        if self._tags is not None:
-            self._fail(event, f"*{event.anchor} is an alias; write its value out")
-        if event.anchor not in self._anchored:
-            self._fail(event, f"*{event.anchor} names nothing before it")
-        found = self._anchored[event.anchor]
-        if any(found is each for each in self._open):
-            self._fail(event, f"*{event.anchor} is a part that contains itself")
-        return found
-
-    def _begin(self, event: Any, is_block: bool) -> None:
-        tag = (event.tag or "").removeprefix("!")
-        if tag and self._tags is not None and not (is_block and tag in self._tags):
-            allowed = ", ".join(f"!{name}" for name in self._tags)
-            self._fail(event, f"unknown tag {quoted(event.tag)}; allowed: {allowed}")
-        if len(self._open) == _MAX_DEPTH:
-            self._fail(event, f"more than {_MAX_DEPTH} blocks in each other")
-        container: list[Plain] | YamlBlock = (
-            YamlBlock(tag, event.start_mark.line + 1) if is_block else []
-        )
-        self._add(event, container)
-        self._open.append(container)
-        self._keys.append(None)
-        self._anchored[event.anchor] = container
-
-    def _add(self, event: Any, value: Plain) -> None:
-        if not self._open:
-            self.done.append(value)
-            return
-        container, key = self._open[-1], self._keys[-1]
-        if isinstance(container, list):
-            container.append(value)
-        elif key is None:
-            if not isinstance(value, str):
-                self._fail(event, "a key is not a text")
-            if value in container.lines and value != "<<":
-                self._fail(event, f"key {quoted(value)} is given twice")
-            self._keys[-1] = value
-            container.lines[value] = event.start_mark.line + 1
-        else:
-            self._keys[-1] = None
-            # What is merged is merged where it is complete, at the end of the block.
-            container[key] = [*container.get(key, []), value] if key == "<<" else value
-
-    def _merge(self, event: Any, block: YamlBlock) -> None:
-        """Give a block the keys that it lacks of those under ``<<``, the first one first."""
-        for value in block.pop("<<", []):
-            for each in value if isinstance(value, list) else [value]:
-                for key, inherited in each.items() if isinstance(each, YamlBlock) else ():
-                    self._merged += 1
-                    block.setdefault(key, inherited)
-                if self._merged > _MAX_CHARACTERS:
-                    self._fail(event, f"more than {_MAX_CHARACTERS:,} merged keys, the limit")
-
-    def _fail(self, event: Any, problem: str) -> NoReturn:
-        raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
 
 
 def _shown(value: Plain) -> str:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from maestro_env.base.errors import quoted
-from maestro_env.base.yaml_file import Part, YamlBlock
+from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_file import Part
 from maestro_env.workloads.affine import (
     Axis,
     Loops,

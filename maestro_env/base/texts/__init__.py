@@ -1,0 +1,1 @@
+"""Parts of texts that people write: YAML blocks, templates, expressions."""

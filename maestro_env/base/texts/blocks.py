@@ -1,0 +1,178 @@
+"""Puts what a YAML text says together, event by event: texts, lists and tagged blocks.
+
+What an alias names is shared. It counts with its size wherever it stands, within a limit, so that
+who reads the parts takes no longer than for a text without aliases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+from maestro_env.base.errors import Refuse, quoted
+
+INCLUDED = "!include_loaded"
+"""Tag of the number of a value that is included."""
+
+_MAX_DEPTH = 30
+_MERGE, _DEEP_MERGE = "<<", "<<<"
+# Values that aliases may stand for in a short text.
+_LEAST_SHARED = 10_000
+
+
+class YamlBlock(dict[str, "Plain"]):
+    """A mapping of YAML: its tag (without ``!``), its line, and the lines of its own keys."""
+
+    def __init__(self, tag: str = "", line: int = 0) -> None:
+        super().__init__()
+        self.tag, self.line = tag, line
+        self.lines: dict[str, int] = {}
+
+    def inherit(self, key: str, value: Plain, other: YamlBlock) -> None:
+        """Take a value over from another block's key, with its line."""
+        self[key] = value
+        self.lines.setdefault(key, other.lines.get(key, other.line))
+
+
+Plain: TypeAlias = str | list["Plain"] | YamlBlock
+"""A scalar is a text, as it is written."""
+
+
+@dataclass
+class _Open:
+    """A list or block that has not ended: its anchor, the key to come, and its size so far."""
+
+    container: list[Plain] | YamlBlock
+    anchor: str | None
+    key: str | None = None
+    size: int = 1
+
+
+class Builder:
+    """Builds the documents of a text of some characters; ``read_yaml`` has the arguments."""
+
+    def __init__(
+        self,
+        source: str,
+        tags: Collection[str] | None,
+        refuse: Refuse,
+        included: Sequence[Plain],
+        characters: int,
+    ) -> None:
+        self.done: list[Plain] = []
+        self._source, self._tags, self._refuse = source, tags, refuse
+        self._included = included
+        self._open: list[_Open] = []
+        # Values and their sizes; None while a value has not ended.
+        self._anchored: dict[str | None, tuple[Plain, int] | None] = {}
+        self._shareable = max(characters, _LEAST_SHARED)
+
+    def take(self, event: Any) -> None:
+        """Take the next event."""
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            value, size = self._named(event)
+            self._share(event, size)
+            self._add(event, value, size)
+        elif kind == "ScalarEvent":
+            self._scalar(event)
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self._begin(event, kind == "MappingStartEvent")
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            ended = self._open.pop()
+            if isinstance(ended.container, YamlBlock):
+                self._merge(event, ended.container)
+            self._anchored[ended.anchor] = ended.container, ended.size
+            if self._open:
+                self._open[-1].size += ended.size
+
+    def _named(self, event: Any) -> tuple[Plain, int]:
+        if event.anchor not in self._anchored:
+            self._fail(event, f"*{event.anchor} names nothing before it")
+        found = self._anchored[event.anchor]
+        if found is None:
+            self._fail(event, f"*{event.anchor} is a part that contains itself")
+        return found
+
+    def _scalar(self, event: Any) -> None:
+        value: Plain = event.value
+        if event.tag == INCLUDED and event.value.isdecimal():
+            value = self._included[int(event.value)]
+        elif self._tags is not None and event.tag not in (None, "!"):
+            self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
+        self._anchored[event.anchor] = value, 1
+        self._add(event, value, 1)
+
+    def _begin(self, event: Any, is_block: bool) -> None:
+        tag = (event.tag or "").removeprefix("!")
+        if tag and self._tags is not None and not (is_block and tag in self._tags):
+            allowed = ", ".join(f"!{name}" for name in self._tags)
+            self._fail(event, f"unknown tag {quoted(event.tag)}; allowed: {allowed}")
+        if len(self._open) == _MAX_DEPTH:
+            self._fail(event, f"more than {_MAX_DEPTH} blocks in each other")
+        container: list[Plain] | YamlBlock = (
+            YamlBlock(tag, event.start_mark.line + 1) if is_block else []
+        )
+        self._add(event, container, 0)
+        self._open.append(_Open(container, event.anchor))
+        self._anchored[event.anchor] = None
+
+    def _add(self, event: Any, value: Plain, size: int) -> None:
+        if not self._open:
+            self.done.append(value)
+            return
+        around = self._open[-1]
+        container, key = around.container, around.key
+        around.size += size
+        if isinstance(container, list):
+            container.append(value)
+        elif key is None:
+            if not isinstance(value, str):
+                self._fail(event, "a key is not a text")
+            if value in container.lines and value != _MERGE:
+                self._fail(event, f"key {quoted(value)} is given twice")
+            around.key = value
+            container.lines[value] = event.start_mark.line + 1
+        else:
+            around.key = None
+            if key == _MERGE:
+                # What is merged is merged where it is complete, at the end of the block.
+                merged = container.setdefault(key, [])
+                assert isinstance(merged, list)
+                merged.append(value)
+            else:
+                container[key] = value
+
+    def _merge(self, event: Any, block: YamlBlock) -> None:
+        """Give a block what it lacks of those under its merge keys, the first one first."""
+        for key in (_MERGE, _DEEP_MERGE):
+            value = block.pop(key, [])
+            for each in value if isinstance(value, list) else [value]:
+                for other in each if isinstance(each, list) else [each]:
+                    if not isinstance(other, YamlBlock):
+                        self._fail(event, f"{key} has something else than blocks")
+                    self._inherit(event, block, other, key == _DEEP_MERGE)
+
+    def _inherit(self, event: Any, block: YamlBlock, other: YamlBlock, deep: bool) -> None:
+        for key, value in other.items():
+            own = block.get(key)
+            if own is None:
+                block.inherit(key, value, other)
+            elif deep and isinstance(own, YamlBlock) and isinstance(value, YamlBlock):
+                self._share(event, len(own))
+                block[key] = copy = YamlBlock(own.tag, own.line)
+                copy.update(own)
+                copy.lines.update(own.lines)
+                self._inherit(event, copy, value, deep)
+            elif deep and isinstance(own, list) and isinstance(value, list):
+                self._share(event, len(own))
+                block[key] = [*own, *value]
+
+    def _share(self, event: Any, size: int) -> None:
+        self._shareable -= size
+        if self._shareable < 0:
+            self._fail(event, "aliases stand for more values than the text has characters")
+
+    def _fail(self, event: Any, problem: str) -> NoReturn:
+        raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")

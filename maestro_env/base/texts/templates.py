@@ -1,0 +1,260 @@
+"""Renders YAML that is written as a Jinja template, as Timeloop's and AccelForge's files are.
+
+Templates run in Jinja's sandbox. What they do is counted by the size of every value that they come
+to, so that no template, however it loops, runs long. They may include YAML files near the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
+from jinja2.runtime import Context, Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+from maestro_env.base.errors import MaestroEnvError, Refuse, quoted
+from maestro_env.base.reading import open_regular
+
+_MOST_CHARACTERS = 2**17
+_MOST_TAGS = 1000
+_MOST_WORK = 2**16
+_WORK_OF_A_FILE = 2**9
+_CHARACTERS_AT_ONCE = 64
+_MOST_BITS = 256
+_DEEPEST = 8
+# Files lie below the folder so many above that of the first one.
+_FOLDERS_ABOVE = 2
+_SUFFIXES = (".yaml", ".yml")
+_FILTERS = (
+    *("abs", "d", "default", "first", "float", "int", "join", "last", "length", "list", "lower"),
+    *("max", "min", "round", "sort", "string", "trim", "upper"),
+)
+_METHODS = ("get", "items", "keys", "values")
+_LISTS: Any = (
+    list,
+    tuple,
+    dict,
+    range,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
+_NOT_READ = (
+    *(nodes.AssignBlock, nodes.Block, nodes.CallBlock, nodes.FilterBlock),
+    *(nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include),
+)
+_ERRORS: tuple[type[Exception], ...] = (
+    *(jinja2.TemplateError, ArithmeticError, LookupError, OSError, RuntimeError),
+    *(MemoryError, SyntaxError, TypeError, ValueError),
+)
+
+Load = Callable[[str, str, str], str]
+"""Reads a rendered text, as errors call it, and returns what stands for its value of a key."""
+
+
+def is_template(text: str) -> bool:
+    """Whether a text is a template, not yet YAML."""
+    return "{{" in text or "{%" in text
+
+
+class Templates:
+    """Renders a file and what it includes.
+
+    Args:
+        path: of the first file; None for a text, which includes nothing.
+        refuse: makes the error to raise.
+        load: of what is included as YAML.
+    """
+
+    def __init__(self, path: Path | None, refuse: Refuse, load: Load) -> None:
+        self._refuse, self._load = refuse, load
+        self._left, self._depth = _MOST_WORK, 0
+        self._folders = [path.resolve().parent] if path else []
+        above = [*self._folders, *(self._folders[0].parents if path else ())]
+        self._reach = above[: _FOLDERS_ABOVE + 1][-1:]
+
+    def first(self, text: str, source: str, given: Mapping[str, Any]) -> str:
+        """Return the YAML of the first file, which may name what is given.
+
+        Raises:
+            MaestroEnvError: no template, one that asks for too much, or a name nobody gives.
+        """
+        return self._rendered(text, source, self._folders, given)
+
+    def _rendered(
+        self, text: str, source: str, folders: list[Path], given: Mapping[str, Any]
+    ) -> str:
+        if len(text) > _MOST_CHARACTERS or text.count("{%") > _MOST_TAGS:
+            raise self._refuse(
+                f"{source}: it is a Jinja template of more than {_MOST_CHARACTERS:,} characters or "
+                f"{_MOST_TAGS:,} tags, the limits; render it first"
+            )
+        self._depth += 1
+        environment = _Sandbox(self._count, self._functions(folders))
+        try:
+            if self._depth > _DEEPEST:
+                raise ValueError(f"more than {_DEEPEST} files include each other")
+            code = environment.compile(_counting(environment.parse(text)))
+            template = jinja2.Template.from_code(environment, code, environment.globals)
+            return template.render(given)
+        except MaestroEnvError:
+            raise
+        except _ERRORS as error:
+            line = getattr(error, "lineno", None)
+            where = f"{source}, line {line}" if line else source
+            raise self._refuse(f"{where}: as a Jinja template: {error}") from None
+        finally:
+            self._depth -= 1
+
+    def _functions(self, folders: list[Path]) -> dict[str, Callable[..., Any]]:
+        """Return what a file in the first of the folders may call, by name."""
+
+        @jinja2.pass_context
+        def include_text(context: Context, name: str, **given: Any) -> str:
+            return self._included(name, folders, {**_values(context), **given})[0]
+
+        @jinja2.pass_context
+        def include(context: Context, name: str, key: str = "", **given: Any) -> str:
+            return self._load(*self._included(name, folders, {**_values(context), **given}), key)
+
+        def add_to_path(name: str) -> str:
+            folders.extend(each / name for each in folders[:1])
+            return ""
+
+        return {
+            "include_text": include_text,
+            "include": include,
+            "add_to_path": add_to_path,
+            "cwd": lambda: "".join(map(str, folders[:1])),
+            "path_exists": lambda name: self._found(name, folders) is not None,
+            "find_path": lambda name: str(self._found(name, folders) or name),
+            "assert_that": _assert_that,
+            "dict": dict,
+            "range": range,
+        }
+
+    def _included(
+        self, name: str, folders: list[Path], given: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """Return the text of a file, rendered, and what errors call it."""
+        path = self._found(name, folders)
+        if path is None:
+            raise jinja2.TemplateRuntimeError(
+                f"{quoted(name)} cannot be included; allowed: YAML files at most {_FOLDERS_ABOVE} "
+                "folders above, by a file"
+            )
+        with open_regular(path) as file:
+            text = self._count(file.read(_MOST_CHARACTERS + 1).decode())
+        return self._rendered(text, str(path), [path.parent, *folders[1:]], given), str(path)
+
+    def _found(self, name: str, folders: list[Path]) -> Path | None:
+        """Return the first file of a name in the folders that may be included."""
+        for folder in folders:
+            self._spend(_WORK_OF_A_FILE)
+            path = (folder / name).resolve()
+            if path.suffix in _SUFFIXES and path.is_relative_to(*self._reach) and path.is_file():
+                return path
+        return None
+
+    def _count(self, value: Any) -> Any:
+        """Count the size of a value, what it has twice twice."""
+        parts = [value]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, str):
+                self._spend(1 + len(part) // _CHARACTERS_AT_ONCE)
+            elif isinstance(part, _LISTS):
+                self._spend(1 + len(part))
+                parts += part.values() if isinstance(part, dict) else part
+            else:
+                self._spend(1)
+        return value
+
+    def _spend(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise jinja2.TemplateRuntimeError("it does more than the limit; render it first")
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Runs a template with some functions, each value of which is counted."""
+
+    intercepted_binops = frozenset(("*", "**", "%"))
+
+    def __init__(
+        self, count: Callable[[Any], Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> None:
+        super().__init__(undefined=jinja2.StrictUndefined, extensions=[_Assert])
+        self.count, self._allowed = count, tuple(functions.values())
+        self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.globals = dict(functions)
+
+    def call(self, context: Context, called: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if called is self.count:
+            return called(*args)
+        of = getattr(called, "__self__", None)
+        is_method = isinstance(of, dict) and called.__name__ in _METHODS
+        if not (is_method or isinstance(called, Macro | jinja2.Undefined)) and not any(
+            called == each for each in self._allowed
+        ):
+            raise jinja2.TemplateRuntimeError(f"{quoted(called)} may not be called")
+        return super().call(context, called, *args, **kwargs)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if not isinstance(left, int | float) or not isinstance(right, int | float):
+            raise TypeError(f"{operator} of something else than numbers")
+        if operator == "**" and int(left).bit_length() * abs(right) > _MOST_BITS:
+            raise ValueError("a power that is too large")
+        value = super().call_binop(context, operator, left, right)
+        if abs(value) >= 2**_MOST_BITS:
+            raise ValueError("a number that is too large")
+        return value
+
+
+class _Assert(Extension):
+    """``{% assert CONDITION, MESSAGE %}`` of AccelForge."""
+
+    tags = frozenset(("assert",))  # type: ignore[assignment]
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        said = parser.parse_tuple(with_condexpr=True)
+        call = nodes.Call(nodes.Name("assert_that", "load"), [said], [], None, None)
+        return nodes.Output([call], lineno=line)
+
+
+def _assert_that(said: Any) -> str:
+    holds, message = said if isinstance(said, tuple) else (said, "an assertion does not hold")
+    if not holds:
+        raise ValueError(message)
+    return ""
+
+
+class _Counting(NodeTransformer):
+    """Counts every value that an expression comes to."""
+
+    def generic_visit(self, node: nodes.Node, *args: Any, **kwargs: Any) -> nodes.Node:
+        super().generic_visit(node)
+        is_value = isinstance(node, nodes.Expr) and not isinstance(node, nodes.Slice | nodes.NSRef)
+        if not is_value or getattr(node, "ctx", "load") != "load":
+            return node
+        count = nodes.EnvironmentAttribute("count")
+        return nodes.Call(count, [node], [], None, None, lineno=node.lineno)
+
+
+def _counting(tree: nodes.Template) -> nodes.Template:
+    for found in tree.find_all(_NOT_READ):
+        raise jinja2.TemplateRuntimeError(f"{type(found).__name__} is not read here")
+    counting: nodes.Template = _Counting().visit(tree)
+    return counting
+
+
+def _values(context: Context) -> dict[str, Any]:
+    """Return what a template hands on to those that it includes."""
+    return {name: each for name, each in context.get_all().items() if not callable(each)}
