@@ -253,7 +253,27 @@ def test_bad_arguments_are_refused(arguments: dict[str, object], message: str) -
         maestro_env.parallel_env(**arguments)
 
 
+@pytest.mark.parametrize("groups", [None, three_groups()])
+@pytest.mark.parametrize("named", ["parallel_env", "parallel_improve_env"])
+def test_masks_are_in_infos_on_request(groups: object, named: str) -> None:
+    factory = getattr(maestro_env, named)
+    arguments = {"groups": groups, "layer": LAYER, "hardware": "edge", "episode_length": 3}
+    env = factory(masks=True, **arguments)
+    pettingzoo_test.parallel_api_test(env, num_cycles=20)
+    _, infos = env.reset(seed=0)
+    for _ in range(3):
+        for agent, mask in env.action_masks().items():
+            given_mask = infos[agent]["action_mask"]
+            assert given_mask.dtype == np.int8
+            np.testing.assert_array_equal(given_mask, mask)
+        actions = {agent: env.action_space(agent).sample() for agent in env.possible_agents}
+        infos = env.step(actions)[4]
+    assert "action_mask" not in factory(**arguments).reset(seed=0)[1][env.possible_agents[0]]
+
+
 def test_boxes_have_no_masks() -> None:
+    with pytest.raises(EnvError, match="a Box has no masks"):
+        make(action="box", masks=True).reset(seed=0)
     with pytest.raises(EnvError, match="a Box has no masks"):
         make(action="box").action_masks()
 

@@ -91,13 +91,16 @@ def _evaluators(single: MaestroEnv, num_envs: int, threads: int | None) -> list[
     return [Evaluator(task.problem, task.objective, threads=threads) for task in single.tasks]
 
 
-def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParallelEnv:
+def parallel_env(
+    groups: Groups | None = None, masks: bool = False, **arguments: Any
+) -> MaestroParallelEnv:
     """Make a multi-agent environment, in which each agent sets some parameters of the mapping.
 
     Args:
         groups: the names of each agent's parameters: an ``AgentGroups``, another mapping of agents
             to names, or a list of lists, whose agents are ``agent_0``, ``agent_1`` and so on. None
             gives every parameter an agent of its own.
+        masks: whether ``infos`` have ``action_masks()``, as wrappers for PettingZoo look for them.
         **arguments: those of ``MaestroEnv``.
 
     Raises:
@@ -107,16 +110,17 @@ def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParal
     """
     from maestro_env.environments.parallel import MaestroParallelEnv
 
-    return MaestroParallelEnv(MaestroEnv(**arguments), groups)
+    return MaestroParallelEnv(MaestroEnv(**arguments), groups, masks)
 
 
 def parallel_improve_env(
-    groups: Groups | None = None, **arguments: Any
+    groups: Groups | None = None, masks: bool = False, **arguments: Any
 ) -> MaestroImproveParallelEnv:
     """Make a multi-agent environment, in which each agent changes some parameters of a mapping.
 
     Args:
         groups: as in ``parallel_env``.
+        masks: as in ``parallel_env``.
         **arguments: those of ``MaestroImproveEnv``.
 
     Raises:
@@ -124,7 +128,7 @@ def parallel_improve_env(
     """
     from maestro_env.environments.parallel import MaestroImproveParallelEnv
 
-    return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups)
+    return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups, masks)
 
 
 def context_layers(context: Context) -> list[Layer]:

@@ -35,8 +35,8 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     """A ``MaestroEnv`` whose vector several agents fill: each sets the parameters of its group.
 
     All agents act in every step and end an episode together. They share observation, reward and
-    ends, which are those of the ``MaestroEnv``; so is each agent's ``info``. ``state()`` is the
-    observation.
+    ends, which are those of the ``MaestroEnv``; so is each agent's ``info``, but that
+    ``masks`` adds the agent's ``action_mask``, int8. ``state()`` is the observation.
 
     The action of an agent has one entry for each of its parameters, in the order of its group. Its
     space is that part of the space of the ``MaestroEnv``: ``MultiDiscrete``, of one parameter
@@ -50,6 +50,7 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     Args:
         single: the environment that evaluates the vectors.
         groups: as in ``parallel_env``.
+        masks: as in ``parallel_env``.
 
     Raises:
         EnvError: actions of single parameters, or groups that do not have each parameter once.
@@ -61,7 +62,9 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         "is_parallelizable": True,
     }
 
-    def __init__(self, single: MaestroEnv, groups: Groups | None = None) -> None:
+    def __init__(
+        self, single: MaestroEnv, groups: Groups | None = None, masks: bool = False
+    ) -> None:
         names = [parameter.name for parameter in single.space.parameters]
         self.single = single
         self.groups = _require_groups(groups, names)
@@ -69,6 +72,8 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         self.possible_agents = list(self.groups)
         self.agents = list(self.groups)
         self.action_spaces = self._share()
+        require_type("masks", masks, bool, "to give masks in infos or not")
+        self._masks = masks
         self.state_space = single.observation_space
         self.observation_spaces = dict.fromkeys(self.groups, single.observation_space)
         self._seen = np.zeros(single.observation_space.shape or (), dtype=np.float32)
@@ -160,7 +165,11 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
 
     def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return a dictionary for each agent, as wrappers write into them."""
-        return {agent: dict(info) for agent in self.groups}
+        infos = {agent: dict(info) for agent in self.groups}
+        if self._masks:
+            for agent, mask in self.action_masks().items():
+                infos[agent]["action_mask"] = mask.astype(np.int8)
+        return infos
 
     def _require_all(self, actions: Mapping[str, Any]) -> None:
         """Refuse actions unless each agent has one and the episode goes on."""
