@@ -21,7 +21,15 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
-from maestro_env.exchange import MappedLayer, format_by_ending, format_of
+from maestro_env.exchange import (
+    YAML,
+    MappedLayer,
+    format_by_ending,
+    format_of,
+    is_nest_yaml,
+    nest_from_yaml,
+    nest_layer,
+)
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
@@ -41,28 +49,46 @@ def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
     """Read a mapping file, or the best mapping in a directory of ``run`` or ``optimum``.
 
     Raises:
-        UsageError: there is no layer.
+        UsageError: there is no layer, or there are several.
         RecordError: a directory of another kind.
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
+    found = read_all_mapped(config)
+    if len(found) != 1:
+        raise UsageError(
+            f"{config.file} has {len(found)} layers; give a file with one, or use evaluate"
+        )
+    return found[0]
+
+
+def read_all_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
+    """Read the same of a file with any number of layers."""
     given = None if config.layer is None else find_layer(config.layer)
     machine = None if config.hardware is None else find_hardware(config.hardware)
     file = config.file
     path = Path(file)
-    found = _read_directory(path) if path.is_dir() else _read_file(path)
-    if (entries := len(found.mapping.directives)) > _MAX_ENTRIES:
-        raise MappingError(
-            f"{file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
-        )
-    if (mapped := given or found.layer) is None:
-        raise UsageError(f"{file} names no layer: give one with --layer")
-    return found.mapping, MapSpace(mapped, machine or found.hardware or find_hardware(_HARDWARE))
+    found = [_read_directory(path)] if path.is_dir() else _read_file(path)
+    if given is not None and len(found) > 1:
+        raise UsageError(f"{file} has {len(found)} layers: leave --layer out")
+    spaces = []
+    for each in found:
+        if (entries := len(each.mapping.directives)) > _MAX_ENTRIES:
+            raise MappingError(
+                f"{file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
+            )
+        if (mapped := given or each.layer) is None:
+            raise UsageError(f"{file} names no layer: give one with --layer")
+        spaces.append(MapSpace(mapped, machine or each.hardware or find_hardware(_HARDWARE)))
+    return list(zip((each.mapping for each in found), spaces, strict=True))
 
 
 def is_nest(config: MappingConfig) -> bool:
     """Say whether the mapping is one on an accelerator with any memories."""
     path = _nest_path(config)
-    return path.suffix == ".json" and path.is_file() and f'"{SCHEMA}"' in _read(path)
+    if path.suffix not in (".json", *YAML) or not path.is_file():
+        return False
+    text = _read(path)
+    return f'"{SCHEMA}"' in text if path.suffix == ".json" else is_nest_yaml(text)
 
 
 def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProblem]:
@@ -76,15 +102,21 @@ def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProbl
     directory, layer, accelerator = Path(config.file), None, None
     for record in _records(directory):
         layer, accelerator = _recorded(record)
+    path = _nest_path(config)
+    text, source, is_yaml = _read(path), str(path), path.suffix in YAML
     if config.layer is not None:
         layer = find_layer(config.layer)
+    elif is_yaml:
+        layer = nest_layer(text, source)
     if config.hardware is not None:
         accelerator = find_accelerator(config.hardware, MODEL)
     if layer is None or not isinstance(accelerator, Hierarchy):
         flag = "--layer" if layer is None else "--hardware"
         raise UsageError(f"{config.file} does not say all: give {flag}")
-    path = _nest_path(config)
-    mapping = read_nest(_read(path), accelerator, str(path))
+    if is_yaml:
+        found = nest_from_yaml(text, layer, accelerator, source)
+        return found.mapping, HierarchyProblem(HierarchySpace(layer, found.hierarchy))
+    mapping = read_nest(text, accelerator, source)
     return mapping, HierarchyProblem(HierarchySpace(layer, accelerator))
 
 
@@ -110,11 +142,15 @@ def recorded_objective(path: Path) -> str | None:
     return None
 
 
-def _read_file(path: Path) -> MappedLayer:
+def _read_file(path: Path) -> list[MappedLayer]:
     file = str(path)
     format_by_ending(file)
     text = _read(path)
-    return format_of(file, text).read(text, file)
+    form = format_of(file, text)
+    found = [form.read(text, file)] if form.read_all is None else form.read_all(text, file)
+    if not found:
+        raise MappingError(f"{file} has no layers; give a file with one")
+    return found
 
 
 def _read(path: Path) -> str:
@@ -131,7 +167,7 @@ def _read_directory(directory: Path) -> MappedLayer:
         raise RecordError(f"{directory} has a mapping for each layer; give {given} and --layer")
     if not (directory / _BEST).exists():
         raise RecordError(f"{directory} has no {_BEST}; give a directory of run or optimum")
-    mapping = _read_file(directory / _BEST).mapping
+    mapping = _read_file(directory / _BEST)[0].mapping
     for path in _records(directory):
         layer, accelerator = _recorded(path)
         if isinstance(accelerator, Hardware):

@@ -92,9 +92,12 @@ def wrap_int32(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-def parse(text: str) -> NetworkText:
-    """Parse a mapping file (S1), or raise a ``ReferenceDeath`` where the binary's parser exits."""
-    parser = _Parser(tokens(text))
+def parse(text: str, dataflows: bool = True) -> NetworkText:
+    """Parse a mapping file (S1), or raise a ``ReferenceDeath`` where the binary's parser exits.
+
+    Without ``dataflows``, those in the file are passed over.
+    """
+    parser = _Parser(tokens(text), dataflows)
     try:
         return parser.file()
     except ReferenceDeath as death:
@@ -102,8 +105,9 @@ def parse(text: str) -> NetworkText:
 
 
 class _Parser:
-    def __init__(self, stream: Iterator[tuple[int, str]]) -> None:
+    def __init__(self, stream: Iterator[tuple[int, str]], dataflows: bool) -> None:
         self.line = 1
+        self._dataflows = dataflows
         self._stream = self._follow(stream)
         self._constants: dict[str, int] = {}
         # Layer names, constants and dimensions share one slot, which Type reads and clears.
@@ -200,6 +204,8 @@ class _Parser:
 
     def _dataflow(self, layer: LayerText) -> None:
         for token in self._block():
+            if not self._dataflows:
+                continue
             if token in MAPS:
                 layer.directives.append(self._map(token, layer))
             elif token == "Cluster":

@@ -13,23 +13,27 @@ from dataclasses import dataclass
 from maestro_env.accelerators.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.timeloop import hardware_from_timeloop
-from maestro_env.base.errors import MappingError
+from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.base.registry import by_name, look_up
+from maestro_env.base.yaml_file import read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
 from maestro_env.exchange.hierarchy import MappedNest
 from maestro_env.exchange.hierarchy_accelforge import nest_from_accelforge, nest_to_accelforge
 from maestro_env.exchange.hierarchy_timeloop import nest_from_timeloop, nest_to_timeloop
-from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
+from maestro_env.exchange.maestro import all_from_m, from_json, from_m, to_json, to_m
 from maestro_env.exchange.nest import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace import mapping as nouns
+from maestro_env.workloads.files.accelforge import workload_layer
+from maestro_env.workloads.files.timeloop import problem_layer
 from maestro_env.workloads.layer import Layer
 
 __all__ = [
     "FORMATS",
+    "YAML",
     "Format",
     "MappedLayer",
     "MappedNest",
@@ -41,8 +45,11 @@ __all__ = [
     "from_timeloop",
     "hardware_from_accelforge",
     "hardware_from_timeloop",
+    "is_nest_yaml",
     "nest_from_accelforge",
     "nest_from_timeloop",
+    "nest_from_yaml",
+    "nest_layer",
     "nest_to_accelforge",
     "nest_to_timeloop",
     "to_accelforge",
@@ -64,6 +71,7 @@ class Format:
         key: which a YAML text of this format begins a line with; empty if it is no YAML.
         write_nest: a mapping of a layer on an accelerator with any memories to a text; None if the
             format has no such mappings.
+        read_all: a text with any number of layers; None if the format has one a file.
     """
 
     name: str
@@ -72,6 +80,7 @@ class Format:
     read: Callable[[str, str], MappedLayer]
     key: str = ""
     write_nest: Callable[[NestMapping, Layer, Hierarchy], str] | None = None
+    read_all: Callable[[str, str], list[MappedLayer]] | None = None
 
 
 def nest_to_json(mapping: NestMapping, _: Layer, hierarchy: Hierarchy) -> str:
@@ -79,13 +88,13 @@ def nest_to_json(mapping: NestMapping, _: Layer, hierarchy: Hierarchy) -> str:
     return nest_json(hierarchy, mapping)
 
 
-_YAML = (".yaml", ".yml")
+YAML = (".yaml", ".yml")
 
 FORMATS: Mapping[str, Format] = by_name(
     Format("json", (".json",), to_json, from_json, write_nest=nest_to_json),
-    Format("m", (".m",), to_m, from_m),
-    Format("timeloop", _YAML, to_timeloop, from_timeloop, "architecture:", nest_to_timeloop),
-    Format("accelforge", _YAML, to_accelforge, from_accelforge, "arch:", nest_to_accelforge),
+    Format("m", (".m",), to_m, from_m, read_all=all_from_m),
+    Format("timeloop", YAML, to_timeloop, from_timeloop, "architecture:", nest_to_timeloop),
+    Format("accelforge", YAML, to_accelforge, from_accelforge, "arch:", nest_to_accelforge),
 )
 """The formats by name."""
 
@@ -127,3 +136,34 @@ def _with_key(text: str) -> Format | None:
             if each.key and line.startswith(each.key):
                 return each
     return None
+
+
+def is_nest_yaml(text: str) -> bool:
+    """Whether a YAML text has a mapping and no architecture: one on any memories."""
+    return _with_key(text) is None and any(
+        line.startswith("mapping:") for line in text.splitlines()
+    )
+
+
+def nest_layer(text: str, source: str = "mapping") -> Layer | None:
+    """Return the layer that stands beside such a mapping, if there is one.
+
+    Raises:
+        LayerError: it is no layer of ours.
+    """
+    root = read_yaml(text, source, LayerError)
+    readers = {"problem": problem_layer, "workload": workload_layer}
+    return next((read(root[key]).layer for key, read in readers.items() if key in root), None)
+
+
+def nest_from_yaml(
+    text: str, layer: Layer, hierarchy: Hierarchy, source: str = "mapping"
+) -> MappedNest:
+    """Read such a mapping, of Timeloop if it is a list, else of AccelForge.
+
+    Raises:
+        MappingError: no mapping of this layer on this accelerator.
+    """
+    part = read_yaml(text, source, MappingError)["mapping"]
+    read = nest_from_timeloop if isinstance(part.value, list) else nest_from_accelforge
+    return read(text, layer, hierarchy, source)

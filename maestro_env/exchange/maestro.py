@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from maestro_env.base.checks import require_type
-from maestro_env.base.m_file import parse
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.nest import MappedLayer, unsayable
-from maestro_env.mapspace.mapping import Mapping
-from maestro_env.workloads.layer import Layer
+from maestro_env.mapspace.mapping import Mapping, mapped_in_m
+from maestro_env.workloads.files.m_network import layer_in_m
 
 _WINDOWS = ("R", "S")
 _REFUSE = unsayable("MAESTRO")
@@ -43,11 +42,13 @@ def from_m(text: str, source: str = "mapping") -> MappedLayer:
         MappingError: no mapping.
         LayerError: a layer that cannot be computed.
     """
-    mapping = Mapping.from_m(text, source)
-    (layer,) = parse(text).layers
-    strides = {"Y": 1, "X": 1, **dict(layer.strides)}
-    stride = (strides["Y"], strides["X"])
-    return MappedLayer(mapping, Layer(layer.operator, dict(layer.extents), stride, layer.name))
+    Mapping.from_m(text, source)
+    return all_from_m(text, source)[0]
+
+
+def all_from_m(text: str, source: str = "mapping") -> list[MappedLayer]:
+    """Read a MAESTRO mapping file with any number of layers, as ``from_m`` does."""
+    return [MappedLayer(mapping, layer_in_m(layer)) for layer, mapping in mapped_in_m(text, source)]
 
 
 def to_json(mapping: Mapping, problem: Problem) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from maestro_env.base.checks import require_integer, require_type, tuple_of
 from maestro_env.base.errors import MappingError, quoted
-from maestro_env.base.m_file import Directive, ReferenceDeath, parse
+from maestro_env.base.m_file import Directive, LayerText, ReferenceDeath, parse
 from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/mapping/1"
@@ -153,16 +153,10 @@ class Mapping:
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
         """Read a MAESTRO mapping file with one layer; errors begin with ``source``."""
-        require_type("text", text, str, "of a MAESTRO mapping file")
-        try:
-            layers = parse(text).layers
-        except ReferenceDeath as death:
-            raise MappingError(f"{source}: {death}") from None
-        if len(layers) != 1:
-            raise MappingError(f"{source}: has {len(layers)} layers; give a file with one")
-        if any(kind == "malformed" for kind, *_ in layers[0].directives):
-            raise MappingError(f"{source}: a Cluster is neither P nor L")
-        return cls.from_directives(layers[0].directives)
+        found = mapped_in_m(text, source)
+        if len(found) != 1:
+            raise MappingError(f"{source}: has {len(found)} layers; give a file with one")
+        return found[0][1]
 
     def to_json(self) -> str:
         """Write JSON, which ``from_json`` reads: the form of ``best_mapping.json`` of a run."""
@@ -196,6 +190,23 @@ class Mapping:
                 # Python's own words would say nothing of the file.
                 problem = "its form is not that of a run's best_mapping.json"
             raise MappingError(f"{source}: not a mapping: {problem}") from None
+
+
+def mapped_in_m(text: str, source: str) -> list[tuple[LayerText, Mapping]]:
+    """Return the layers of a MAESTRO mapping file, and the mapping of each.
+
+    Raises:
+        ArgumentTypeError: no text.
+        MappingError: no such file; errors begin with ``source``.
+    """
+    require_type("text", text, str, "of a MAESTRO mapping file")
+    try:
+        layers = parse(text).layers
+    except ReferenceDeath as death:
+        raise MappingError(f"{source}: {death}") from None
+    if any(kind == "malformed" for layer in layers for kind, *_ in layer.directives):
+        raise MappingError(f"{source}: a Cluster is neither P nor L")
+    return [(layer, Mapping.from_directives(layer.directives)) for layer in layers]
 
 
 def to_m(layer: Layer, mappings: Iterable[Mapping]) -> str:

@@ -24,14 +24,19 @@ def read_m_network(path: str | Path) -> Network:
     path = Path(path)
     text = read_or_refuse(path, _MAX_CHARACTERS, NetworkError)
     try:
-        layers = [_layer(each) for each in parse(text).layers]
+        layers = [layer_in_m(each) for each in parse(text, dataflows=False).layers]
     except (ReferenceDeath, LayerError) as error:
         raise NetworkError(f"{path} cannot be read as a network: {error}") from None
     transposed = any(layer.operator == "TRCONV" for layer in layers)
     return gather(path.stem, layers, notes=[_TRANSPOSED] * transposed)
 
 
-def _layer(text: LayerText) -> Layer:
+def layer_in_m(text: LayerText) -> Layer:
+    """Return the layer that a file describes.
+
+    Raises:
+        LayerError: naming it.
+    """
     name = short_name(text.name)
     extents, strides = dict(text.extents), dict(text.strides)
     stride = (strides.get("Y", 1), strides.get("X", 1))
