@@ -223,9 +223,9 @@ BAD_M = {
 }
 BAD_CSV = {
     "empty": ("", "no layers; write a header"),
-    "header": ("Layer name, IFMAP Height,\na, 3,\n", "line 1: unknown header; allowed: layer name"),
-    "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few or too many cells"),
-    "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: .* too few or too many"),
+    "header": ("K,C,Y\n1,2,3\n", "line 1: unknown header 'K,C,Y'; allowed: K,C,Y,X,R,S,T or"),
+    "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few cells, or an empty one"),
+    "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: '5' is a cell too many"),
     "number": (TOPOLOGY + "a, 3, 3, 1, x, 1, 1, 1,\n", "line 2: 'x' is not an integer"),
     "zero": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 0,\n", "line 2: a number is 0; least: 1"),
     "window": (TOPOLOGY + "a, 3, 3, 5, 5, 1, 1, 1,\n", "line 2: a window of 5"),
@@ -234,14 +234,20 @@ BAD_CSV = {
 BAD_YAML = {
     "neither": ("a: 1", "neither a problem .Timeloop. nor a workload"),
     "empty": ("", "net.yaml: it is empty"),
-    "list": ("[1, 2]", "net.yaml: expected 'name: value' lines, found a list"),
+    "list": ("[1, 2]", "net.yaml: neither a problem .Timeloop. nor a workload .AccelForge.$"),
     "template": ("workload: {{N}}", "as a Jinja template: 'N' is undefined"),
     "syntax": ("\na: [", "net.yaml, line 3: .*node content"),
     "cycle": ("problem: &a {shape: *a}", "line 1: .a is a part that contains itself"),
     "deep": ("[" * 5000, "line 1: more than 30 blocks in each other"),
     "python": ("problem: !!python/object/apply:os.abort []", "line 1, problem: expected .name: v"),
-    "size": (TIMELOOP.replace("C: 8", "D: 8"), "line 21, problem, instance: C is missing"),
-    "coefficient": (TIMELOOP.replace("name: Wstride", "name: stride"), "unknown coefficient 'Wst"),
+    "size": (
+        TIMELOOP.replace("C: 8", "D: 8"),
+        "line 21, problem, instance, D: nothing is",
+    ),
+    "coefficient": (
+        TIMELOOP.replace("name: Wstride", "name: stride"),
+        "nothing is called Wstride here; did you mean stride",
+    ),
     "no output": (TIMELOOP.replace("True", "False"), "0 tensors are outputs; allowed: 1"),
     "no input": (
         "problem: {shape: {dimensions: [M], data_spaces: [{projection: [[[M]]], read_write: true}]}"
@@ -249,8 +255,8 @@ BAD_YAML = {
         "no tensor is read",
     ),
     "named shape": (
-        "problem: {shape: cnn-layer, C: 3}",
-        "line 1, problem, shape: expected .*, found 'cnn-layer'",
+        "problem: {shape: cnn_bwd, C: 3}",
+        "line 1, problem, shape: 'cnn_bwd' names no shape; allowed: cnn_layer, gemm_ABZ, or name",
     ),
     "bound": (ACCELFORGE.replace("0 <= m < 128", "m < 128"), "'m < 128' is not of the form 0 <="),
     "three axes": (
@@ -302,6 +308,6 @@ def test_missing_files_are_named(tmp_path: Path, ending: str) -> None:
 
 def test_only_onnx_files_have_open_dimensions(tmp_path: Path) -> None:
     with pytest.raises(
-        NetworkError, match="'resnet18' has no open dimensions; only ONNX files have"
+        NetworkError, match="'resnet18' has no open dimensions; only ONNX files and"
     ):
         find_network("resnet18", {"batch": 1})

@@ -57,6 +57,11 @@ class Collection:
         """Add what is approximated in an operator; a sentence is said once."""
         self._noted.setdefault(sentence, []).append(name)
 
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers so far, in the order of execution, repeats included."""
+        return tuple(self._layers)
+
     def network(self) -> Network:
         """Return the network.
 

@@ -46,8 +46,8 @@ def find_layer(text: str | Layer) -> Layer:
 
     Args:
         text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
-            or a row of a GAMMA file, counted from 0 (``nets/mine.csv:3``); a file with one layer
-            needs no row.
+            or a row of a file of GAMMA or SCALE-Sim, counted from 0 (``nets/mine.csv:3``); a file
+            with one layer needs no row, nor has it to be CSV.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Layer``.
@@ -57,15 +57,29 @@ def find_layer(text: str | Layer) -> Layer:
         return text
     require_type("layer", text, str, f"such as mobilenetv2_l2 or {EXAMPLES}, or a Layer")
     if match := _CSV_ROW.fullmatch(text):
-        from maestro_env.workloads.files.csv_files import read_gamma_csv
+        from maestro_env.workloads.files.csv_files import read_csv_layers
 
-        return _pick(read_gamma_csv(match["path"]), text, match["row"])
+        return _pick(read_csv_layers(match["path"]), text, match["row"])
     if ":" in text:
         return parse_layer(text)
+    if Path(text).suffix.lower() in _READERS:
+        return _only_layer(text)
     zoo = layers_by_name()
     if text not in zoo:
         raise _unknown_layer(text, zoo)
     return zoo[text]
+
+
+def _only_layer(file: str) -> Layer:
+    try:
+        layers = find_network(file).layers
+    except NetworkError as error:
+        raise LayerError(str(error)) from None
+    if len(layers) > 1:
+        raise LayerError(
+            f"{quoted(file)} has {len(layers)} layers; `maestro-env map {file}` maps all of them"
+        )
+    return layers[0]
 
 
 def _unknown_layer(text: str, zoo: Mapping[str, Layer]) -> LayerError:
@@ -100,7 +114,8 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
         text: a network of the zoo (``resnet50``), or a file by its ending: ``.onnx`` (needs the
             extra ``onnx``), ``.m`` (MAESTRO), ``.csv`` (GAMMA or SCALE-Sim), ``.yaml`` (a problem
             of Timeloop, or a workload of AccelForge).
-        dims: a number for every symbolic dimension of an ONNX file, such as ``{"batch": 1}``.
+        dims: a number for every symbolic dimension of an ONNX file, such as ``{"batch": 1}``, or
+            for every name that stands for one in a topology of SCALE-Sim.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Network``.
@@ -112,8 +127,10 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
     require_type("network", text, str, "such as resnet50 or FILE.onnx, or a Network")
     require_type("dims", {} if dims is None else dims, Mapping, "such as {'batch': 1}")
     ending = Path(text).suffix.lower()
-    if dims and ending != ".onnx":
-        raise NetworkError(f"{quoted(text)} has no open dimensions; only ONNX files have")
+    if dims and ending not in (".onnx", ".csv"):
+        raise NetworkError(
+            f"{quoted(text)} has no open dimensions; only ONNX files and topologies have"
+        )
     if ending in _READERS:
         try:
             return _READERS[ending](text, dims)
@@ -165,13 +182,14 @@ def _read_m(path: str, _: Dims) -> Network:
     return read_m_network(path)
 
 
-def _read_csv(path: str, _: Dims) -> Network:
+def _read_csv(path: str, dims: Dims) -> Network:
     from maestro_env.workloads.files.csv_files import read_csv_network
 
-    return read_csv_network(path)
+    return read_csv_network(path, dims)
 
 
 def _read_yaml(path: str, _: Dims) -> Network:
+    from maestro_env.base.foreign import kind_of
     from maestro_env.base.yaml_file import read_yaml_file
     from maestro_env.workloads.files.accelforge import workload_network
     from maestro_env.workloads.files.timeloop import problem_network
@@ -179,11 +197,12 @@ def _read_yaml(path: str, _: Dims) -> Network:
     name = Path(path).stem
     # What is left out is said alike wherever the file lies.
     root = replace(read_yaml_file(path, LayerError), source=Path(path).name)
-    if "problem" in root:
-        return problem_network(root["problem"], name)
-    if "workload" in root:
-        return workload_network(root["workload"], name)
-    raise root.error("neither a problem (Timeloop) nor a workload (AccelForge)")
+    if not isinstance(root.value, str | list):
+        if "problem" in root:
+            return problem_network(root["problem"], name)
+        if "workload" in root:
+            return workload_network(root["workload"], name)
+    raise root.error(f"neither a problem (Timeloop) nor a workload (AccelForge){kind_of(root)}")
 
 
 _READERS: Mapping[str, Callable[[str, Dims], Network]] = {

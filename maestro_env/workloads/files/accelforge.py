@@ -29,6 +29,15 @@ from maestro_env.workloads.network import Network
 TENSORS = ("I", "W", "O")
 """Names of input, filter and output in the files written here."""
 
+_SIZES = ("iteration_space_shape", "shape", "rank_sizes")
+_IGNORED = ("bits_per_value", "persistent_tensors")
+_KEYS = ("name", "einsum", "tensor_accesses", "n_instances", "is_copy_operation", "renames")
+_ACCESS_KEYS = (
+    *("name", "projection", "output"),
+    *("bits_per_value", "persistent", "backing_storage_size_scale"),
+)
+"""What these versions have; others are refused."""
+
 _WORD = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_EINSUM = 2000
@@ -47,9 +56,13 @@ def workload_network(workload: Part, name: str) -> Network:
         NetworkError: no Einsum can be mapped.
     """
     collection = Collection(name)
+    workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
+    for key in _IGNORED:
+        if key in workload:
+            collection.note(f"{key} is passed over: it changes no MACs", name)
     bounds, sizes = _bounds(workload), _sizes(workload)
     repeats = workload.get("n_instances", "1").integer()
-    for number, each in enumerate(workload["einsums"].items()):
+    for number, each in enumerate(_einsums(workload)):
         einsum = _as_block(each)
         match = _ACCESS.match(einsum.get("einsum", "").text())
         default = match[1] if match else f"einsum_{number}"
@@ -61,7 +74,8 @@ def workload_network(workload: Part, name: str) -> Network:
 
 def workload_layer(workload: Part) -> Workload:
     """Recognise a layer in a ``workload`` of one Einsum."""
-    einsums = [_as_block(each) for each in workload["einsums"].items()]
+    workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
+    einsums = [_as_block(each) for each in _einsums(workload)]
     if len(einsums) != 1:
         workload.fail(f"has {len(einsums)} einsums; allowed: one")
     words = workload.get("bits_per_value", YamlBlock())
@@ -71,9 +85,18 @@ def workload_layer(workload: Part) -> Workload:
     return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
 
 
+def _einsums(workload: Part) -> Iterator[Part]:
+    """Yield the Einsums of a list, and of lists in it."""
+    for each in workload["einsums"].items():
+        yield from each.items() if isinstance(each.value, list) else [each]
+
+
 def _as_block(einsum: Part) -> Part:
     """Return an Einsum written as one text like one with a key."""
     if not isinstance(einsum.value, str):
+        einsum.only(*_KEYS, *_SIZES)
+        for access in einsum.get("tensor_accesses", []).items():
+            access.only(*_ACCESS_KEYS)
         return einsum
     block = YamlBlock(line=einsum.line)
     block["einsum"] = einsum.value
@@ -98,8 +121,12 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
         Tensor(name, tuple(axis for _, axis in ranks), is_output)
         for name, ranks, is_output in accesses
     ]
-    name = einsum.get("name", "").text().removeprefix("layer").removeprefix("_")
-    return Loops(name, {**extents, **bounds, **_bounds(einsum)}, tensors)
+    name, own = einsum.get("name", "").text(), _bounds(einsum)
+    indexed = {variable for tensor in tensors for variable in tensor.variables}
+    if unused := sorted(own.keys() - indexed):
+        einsum.fail(f"{unused[0]} has a bound and indexes no tensor")
+    layer = name.removeprefix("layer").removeprefix("_")
+    return Loops(layer, {**extents, **bounds, **own}, tensors)
 
 
 def _sizes(part: Part) -> dict[str, Part]:

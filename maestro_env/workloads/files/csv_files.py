@@ -5,21 +5,22 @@ type code and optionally a stride. As there, the type code of a row, not the hea
 extents. Its own files have no strides, and their Y and X leave out the padding; it is not added.
 
 SCALE-Sim (github.com/scalesim-project/SCALE-Sim): a row is a convolution, whose inputs contain the
-padding, or a matrix product. As there, a row whose name has ``DP`` in it is depthwise, and the last
-window may begin where too little of the input is left: the input is enlarged by what is missing.
+padding, or a matrix product. As there, the first line is passed over, a row whose name has ``DP``
+in it is depthwise, and the last window may begin where too little of the input is left: the input
+is enlarged by what is missing.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 
 from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import LayerError, quoted
+from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.workloads.axes import Axis
 from maestro_env.workloads.collection import Collection
@@ -33,27 +34,56 @@ _Row = tuple[int, list[str]]
 """The number of a line, and its cells."""
 
 
-def read_csv_network(path: str | Path) -> Network:
+def read_csv_network(path: str | Path, dims: Mapping[str, int] | None = None) -> Network:
     """Read the network of a file of GAMMA or SCALE-Sim, which the header tells apart.
+
+    Args:
+        path: of the file.
+        dims: a number for every name that stands for one.
 
     Raises:
         LayerError: naming the file and the line at fault.
         NetworkError: there are no layers.
     """
-    rows, name = _read_rows(path), Path(path).stem
-    if rows and _SCALESIM.fullmatch(rows[0][1][0]):
-        return _topology(path, rows)
-    return gather(name, read_gamma_csv(path))
+    rows = _filled(path, _read_rows(path), dims or {})
+    if _is_topology(rows):
+        return _topology(path, rows).network()
+    return gather(Path(path).stem, _gamma(path, rows))
+
+
+def read_csv_layers(path: str | Path) -> tuple[Layer, ...]:
+    """Read the layers of all rows of such a file.
+
+    Raises:
+        LayerError: naming the file and the line at fault.
+    """
+    rows = _read_rows(path)
+    return _topology(path, rows).layers if _is_topology(rows) else _gamma(path, rows)
 
 
 def _read_rows(path: str | Path) -> list[_Row]:
     """Return every line that is not blank."""
     text = read_or_refuse(path, _MAX_CHARACTERS, LayerError, encoding="utf-8-sig", newline="")
-    reader = csv.reader(StringIO(text, newline=""))
+    first = text.partition("\n")[0]
+    tabs = "\t" in first and "," not in first
+    reader = csv.reader(StringIO(text, newline=""), delimiter="\t" if tabs else ",")
     try:
-        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise LayerError(f"{path} cannot be read: {error}") from None
+    return [row for row in rows if any(row[1])]
+
+
+def _filled(path: str | Path, rows: list[_Row], dims: Mapping[str, int]) -> list[_Row]:
+    """Put numbers in the place of names."""
+    found = {cell for _, cells in rows for cell in cells[1:]}
+    for dim in dims:
+        if dim not in found:
+            raise NetworkError(f"{str(path)!r} has no open dimension {quoted(dim)}")
+    return [
+        (number, [name, *(str(dims.get(cell, cell)) for cell in cells)])
+        for number, (name, *cells) in rows
+    ]
 
 
 @contextmanager
@@ -67,7 +97,10 @@ def _line(path: str | Path, number: int) -> Iterator[None]:
 def _integer(text: str) -> int:
     number = plain_integer(text)
     if number is None:
-        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9")
+        given = (
+            f"; give an open dimension its number: --dim {text}=1" if text.isidentifier() else ""
+        )
+        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9{given}")
     return number
 
 
@@ -86,18 +119,17 @@ _TYPES = {
 }
 
 
-def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
-    """Read all layers of a file, named ``<stem>_l<row>``.
-
-    Raises:
-        LayerError: naming the file and the line at fault.
-    """
-    rows = _read_rows(path)
+def _gamma(path: str | Path, rows: list[_Row]) -> tuple[Layer, ...]:
+    """Return all layers, named ``<stem>_l<row>``."""
     if len(rows) < 2:
         raise LayerError(f"{str(path)!r}: no layers; write a header, then one row per layer")
     (number, header), *rows = rows
     with _line(path, number):
-        _check_header(header)
+        if not _is_gamma(header):
+            raise LayerError(
+                f"unknown header {quoted(','.join(header))}; "
+                f"allowed: {' or '.join(_HEADERS)}, then optionally {_STRIDE}; or SCALE-Sim's rows"
+            )
     layers: list[Layer] = []
     for number, cells in rows:
         with _line(path, number):
@@ -105,13 +137,9 @@ def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
     return tuple(layers)
 
 
-def _check_header(header: list[str]) -> None:
+def _is_gamma(header: list[str]) -> bool:
     columns = header[:-1] if header[-1] == _STRIDE else header
-    if ",".join(columns) not in _HEADERS:
-        raise LayerError(
-            f"unknown header {quoted(','.join(header))}; "
-            f"allowed: {' or '.join(_HEADERS)}, then optionally {_STRIDE}"
-        )
+    return ",".join(columns) in _HEADERS
 
 
 def _layer(cells: list[str], width: int, name: str) -> Layer:
@@ -136,18 +164,22 @@ def _layer(cells: list[str], width: int, name: str) -> Layer:
 
 # --- SCALE-Sim ------------------------------------------------------------------------------------
 
-_SCALESIM = re.compile(r"layer( ?name)?", re.IGNORECASE)
 _PRODUCT = ("m", "n", "k")
-_CONVOLUTION = (
-    "ifmap height",
-    "ifmap width",
-    "filter height",
-    "filter width",
-    "channels",
-    "num filter",
-    "strides",
-)
+_COLUMNS = {
+    "ifmap height": ("ifmap", "input"),
+    "ifmap width": ("ifmap", "input"),
+    "filter height": ("filter", "kernel"),
+    "filter width": ("filter", "kernel"),
+    "channels": ("channel",),
+    "num filter": ("filter", "kernel"),
+    "strides": ("stride",),
+}
+"""Columns after the name, in SCALE-Sim's order, and the words of which a title has one."""
+
+_WORDS = {word for words in _COLUMNS.values() for word in words}
+_RATIO = re.compile(r"[0-9]+:[0-9]+")
 _SPARSE = "sparsity: a layer is read as dense"
+_HEADING = "a row without numbers is passed over"
 _ENLARGED = "the last window: the input is enlarged to hold it"
 _ONE_FILTER = (
     "one filter: read as a convolution with one output channel, as it is written; a depthwise "
@@ -155,55 +187,112 @@ _ONE_FILTER = (
 )
 
 
-def _topology(path: str | Path, rows: list[_Row]) -> Network:
+def _is_topology(rows: list[_Row]) -> bool:
+    """Whether rows name their layers; the first one is free, as SCALE-Sim passes over it."""
+    if not rows or _is_gamma(rows[0][1]):
+        return False
+    titled = rows[0][1][0].lower().startswith("layer")
+    return titled or any(_is_layer(cells) for _, cells in rows)
+
+
+def _is_layer(cells: list[str]) -> bool:
+    numbers = [plain_integer(cell) for cell in cells]
+    return numbers[0] is None and len(numbers) > len(_PRODUCT) and None not in numbers[1:4]
+
+
+def _topology(path: str | Path, rows: list[_Row]) -> Collection:
     (number, header), *rows = rows
-    columns = tuple(cell.lower() for cell in header[1:] if cell)
     with _line(path, number):
-        if columns[:3] != _PRODUCT and columns[:7] != _CONVOLUTION:
-            allowed = ", ".join(_CONVOLUTION)
-            raise LayerError(f"unknown header; allowed: layer name, {allowed}; or layer, m, n, k")
+        is_product = _is_product(header, rows)
     collection = Collection(Path(path).stem)
     for number, cells in rows:
         with _line(path, number):
-            _add(collection, [cell for cell in cells if cell], columns[:3] == _PRODUCT)
-    return collection.network()
+            _add(collection, cells, header, is_product)
+    return collection
 
 
-def _add(collection: Collection, cells: list[str], is_product: bool) -> None:
-    if not cells:
-        return
+def _is_product(header: list[str], rows: list[_Row]) -> bool:
+    """Whether rows are products; a first line that is a layer, or in another order, is refused."""
+    if _is_layer(header):
+        raise LayerError("the first line is a layer; SCALE-Sim passes over it: put a header before")
+    titles = [cell.lower() for cell in header[1:]]
+    said = [{word for word in _WORDS if word in title} for title in titles]
+    is_product = {*titles[:3]} == {*_PRODUCT}
+    pairs = zip(said, _COLUMNS.values(), strict=False)
+    in_order = not any(words and words.isdisjoint(own) for words, own in pairs)
+    if (is_product and tuple(titles[:3]) != _PRODUCT) or not in_order:
+        allowed = ", ".join(_COLUMNS)
+        raise LayerError(f"another order of columns; allowed: layer, {allowed}; or layer, m, n, k")
+    widest = max((len(cells) for _, cells in rows if _is_layer(cells)), default=0)
+    return is_product or (not any(said) and widest <= len(_COLUMNS))
+
+
+def _add(collection: Collection, cells: list[str], header: list[str], is_product: bool) -> None:
     name, *values = cells
-    width = len(_PRODUCT if is_product else _CONVOLUTION)
-    sizes, more = values[:width], values[width:]
-    sparse = [value for value in more if ":" in value]
-    repeats = [value for value in more if ":" not in value]
-    if len(sizes) < width or len(repeats) > is_product:
-        raise LayerError(f"{quoted(','.join(cells))} has too few or too many cells")
-    numbers = [_integer(value) for value in sizes]
+    width = len(_PRODUCT if is_product else _COLUMNS)
+    if _is_heading(cells, width):
+        collection.note(_HEADING, name)
+        return
+    if len(values) < width or "" in values[:width]:
+        raise LayerError(f"{quoted(','.join(cells))} has too few cells, or an empty one")
+    numbers = [_integer(value) for value in values[:width]]
+    more = _more(collection, name, values[width:], header[1 + width :], is_product)
     if is_product:
         rows, columns, inner = numbers
-        work: Work = Product(rows, inner, columns, _integer(repeats[0]) if repeats else 1)
+        work: Work = Product(rows, inner, columns, more.get("times", 1))
     else:
-        work = _convolution(collection, name, numbers)
-    if sparse and sparse != ["1:1"]:
-        collection.note(_SPARSE, name)
+        work = _convolution(collection, name, numbers, more)
     # A layer that cannot be is here a fault of the file.
     work.layers("")
     collection.add(name, "GEMM" if is_product else "CONV", lambda: [work])
 
 
-def _convolution(collection: Collection, name: str, numbers: list[int]) -> Convolution:
+def _is_heading(cells: list[str], width: int) -> bool:
+    """Whether a row is a title, or a header again; with letters for all numbers it is none."""
+    titles = [cell for cell in cells[1:] if cell]
+    repeated = any(word in title.lower() for title in titles for word in _WORDS)
+    return not any(title[0].isdigit() for title in titles) and (repeated or len(titles) < width)
+
+
+def _more(
+    collection: Collection, name: str, values: list[str], titles: list[str], is_product: bool
+) -> dict[str, int]:
+    """Return what cells after the last column say; texts are comments."""
+    found: dict[str, int] = {}
+    for index, value in enumerate(values):
+        title = titles[index].lower() if index < len(titles) else ""
+        if _RATIO.fullmatch(value):
+            if value != "1:1":
+                collection.note(_SPARSE, name)
+        elif value[:1].isdigit():
+            number = _integer(value)
+            known = next((key for key in ("batch", "stride") if key in title), None)
+            if known and not is_product:
+                found[known] = number
+            elif title:
+                collection.note(f"the column {title} is passed over", name)
+            elif is_product and not found:
+                found["times"] = number
+            elif number != 1:
+                raise LayerError(f"{quoted(value)} is a cell too many: no column has a name there")
+    return found
+
+
+def _convolution(
+    collection: Collection, name: str, numbers: list[int], more: dict[str, int]
+) -> Convolution:
     height, width, rows, columns, channels, filters, stride = numbers
-    if min(numbers) < 1:
+    batch, other = more.get("batch", 1), more.get("stride", stride)
+    if min(*numbers, batch, other) < 1:
         raise LayerError("a number is 0; least: 1")
     axes = tuple(
-        Axis(size, window, stride, padding=(0, (window - size) % stride))
-        for size, window in ((height, rows), (width, columns))
+        Axis(size, window, step, padding=(0, (window - size) % step))
+        for size, window, step in ((height, rows, stride), (width, columns, other))
     )
     if any(sum(axis.padding) for axis in axes):
         collection.note(_ENLARGED, name)
     if "DP" in name:
-        return Convolution(1, channels, 1, filters, axes)
+        return Convolution(batch, channels, 1, filters, axes)
     if filters == 1 and channels > 1:
         collection.note(_ONE_FILTER, name)
-    return Convolution(1, 1, channels, filters, axes)
+    return Convolution(batch, 1, channels, filters, axes)

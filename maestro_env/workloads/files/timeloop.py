@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from maestro_env.base.errors import quoted
-from maestro_env.base.yaml_file import Part
+from maestro_env.base.errors import LayerError, close_matches, quoted
+from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.workloads.affine import (
     Axis,
     Loops,
@@ -25,6 +25,31 @@ from maestro_env.workloads.network import Network
 _MOST_FACTORS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 
+_SHAPES = {
+    "cnn_layer": """
+dimensions: [R, S, P, Q, C, K, N]
+coefficients: [{name: Wstride}, {name: Hstride}, {name: Wdilation}, {name: Hdilation}]
+data_spaces:
+- {name: Weights, projection: [C, K, R, S]}
+- {name: Inputs, projection: [N, C, [[R, Wdilation], [P, Wstride]], [[S, Hdilation], [Q, Hstride]]]}
+- {name: Outputs, projection: [N, K, Q, P], read_write: true}
+""",
+    "gemm_ABZ": """
+dimensions: [M, N, K]
+data_spaces:
+- {name: A, projection: [M, K]}
+- {name: B, projection: [N, K]}
+- {name: Z, projection: [M, N], read_write: true}
+""",
+}
+"""What Timeloop knows by name; it writes ``cnn-layer`` for ``cnn_layer`` as well."""
+
+_INPUT_SIZES = ("H", "W", "Hpad", "Wpad")
+_DENSE = "densities: a layer is read as dense"
+_OF_INPUTS = "H, W, Hpad and Wpad are passed over: outputs are P and Q, padding is unknown"
+_UNDILATED = "a dilation of 0 is read as 1, none"
+_ASSUMED = "no shape is given: read as cnn_layer, as Timeloop does"
+
 
 def problem_network(problem: Part, name: str) -> Network:
     """Return the network of one layer that the key ``problem`` of a file describes.
@@ -32,36 +57,93 @@ def problem_network(problem: Part, name: str) -> Network:
     Dimensions are extents of loops: outputs, not inputs. Padding is unknown to Timeloop.
 
     Raises:
-        NetworkError: no layer can say it.
+        LayerError: no layer can say it.
     """
     collection = Collection(name)
-    collection.add(name, "problem", lambda: describe(_loops(problem)))
+    loops, notes = _loops(problem)
+    try:
+        works = describe(loops)
+    except LayerError as error:
+        raise LayerError(f"{problem.where}: {error}") from None
+    collection.add(name, "problem", lambda: works)
+    for note in notes:
+        collection.note(note, name)
     return collection.network()
 
 
 def problem_layer(problem: Part) -> Workload:
     """Recognise a layer in a ``problem``."""
-    return recognise(_loops(problem), problem.where)
+    return recognise(_loops(problem)[0], problem.where)
 
 
-def _loops(problem: Part) -> Loops:
-    shape = problem["shape"]
+def _loops(problem: Part) -> tuple[Loops, list[str]]:
+    """Return loops, and what of the problem they leave out."""
+    notes: list[str] = []
+    shape = _shape(problem, notes)
+    shape.only("name", "dimensions", "coefficients", "data_spaces", "data-spaces")
     instance = problem.get("instance", problem.value)
-    extents = {name: instance[name].integer() for name in shape["dimensions"].texts()}
+    if "instance" in problem:
+        problem.only("version", "shape", "instance")
+    dims = shape["dimensions"].texts()
     coefficients = {}
     for each in shape.get("coefficients", []).items():
+        each.only("name", "default")
         name = each["name"].text()
-        coefficients[name] = instance.get(name, each.get("default", "1").value).integer()
-    spaces = shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
-    tensors = [
-        Tensor(
-            space.get("name", "a tensor").text(),
-            tuple(_axis(axis, coefficients) for axis in space["projection"].items()),
-            space.is_true("read_write") or space.is_true("read-write"),
+        value = instance.get(name, each.get("default", "1").value)
+        undilated = value.value == "0" and name.lower().endswith("dilation")
+        notes += [_UNDILATED] * undilated
+        coefficients[name] = 1 if undilated else value.integer()
+    _check_names(instance, (*dims, *coefficients), notes)
+    tensors = [_tensor(space, coefficients) for space in _spaces(shape).items()]
+    indexed = {variable for tensor in tensors for variable in tensor.variables}
+    extents = {name: instance[name].integer() for name in dims}
+    for name in extents.keys() - indexed:
+        if extents.pop(name) > 1:
+            instance[name].fail(f"{name} runs more than once, and indexes no data space; write 1")
+    return Loops(shape.get("name", "").text(), extents, tensors), notes
+
+
+def _shape(problem: Part, notes: list[str]) -> Part:
+    """Return the shape, which may be one that Timeloop knows by its name."""
+    if "shape" not in problem:
+        notes.append(_ASSUMED)
+    shape = problem.get("shape", "cnn_layer")
+    if not isinstance(shape.value, str):
+        return shape
+    name = shape.value.replace("-", "_")
+    if name not in _SHAPES:
+        shape.fail(
+            f"{quoted(shape.value)} names no shape; allowed: {', '.join(_SHAPES)}, or name, "
+            "dimensions and data_spaces written out"
         )
-        for space in spaces.items()
-    ]
-    return Loops(shape.get("name", "").text(), extents, tensors)
+    return read_yaml(_SHAPES[name], name, problem.refuse)
+
+
+def _check_names(instance: Part, names: Sequence[str], notes: list[str]) -> None:
+    """Refuse a number that nothing uses, but 1; what is known and passed over is noted."""
+    for key, part in instance.named().items():
+        if key in (*names, "shape", "version") or part.value == "1":
+            continue
+        if key == "densities":
+            notes += [_DENSE] * bool(part.value)
+        elif key in _INPUT_SIZES and {"P", "Q"} <= {*names}:
+            notes.append(_OF_INPUTS)
+        else:
+            hint = close_matches(key, names)
+            part.fail(f"nothing is called {key} here; {hint}allowed: {', '.join(names)}")
+
+
+def _spaces(shape: Part) -> Part:
+    return shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
+
+
+def _tensor(space: Part, coefficients: Mapping[str, int]) -> Tensor:
+    space.only("name", "projection", "read_write", "read-write")
+    return Tensor(
+        space.get("name", "a tensor").text(),
+        tuple(_axis(axis, coefficients) for axis in space["projection"].items()),
+        space.is_true("read_write") or space.is_true("read-write"),
+    )
 
 
 def _axis(part: Part, coefficients: Mapping[str, int]) -> Axis:

@@ -1,0 +1,102 @@
+"""Reads checked-out repositories of other tools: files read of those tried, and why not the rest.
+
+``python tests/public_files.py FOLDER...``; MACs are compared with those of ``public_macs``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import UndefinedError
+from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop
+
+from maestro_env import MaestroEnvError, find_network
+
+
+def network_macs(path: Path) -> int:
+    """Read a network, with those open numbers that it asks for; known MACs left out count."""
+    dims: dict[str, int] = {}
+    while True:
+        try:
+            network = find_network(str(path), dims)
+            return network.macs + network.left_out_macs
+        except MaestroEnvError as error:
+            asked = {*re.findall(r"\w+", str(error).partition("--dim")[2])} & GIVEN.keys()
+            if not asked - dims.keys():
+                raise
+            dims |= {name: GIVEN[name] for name in asked}
+
+
+class Kind(NamedTuple):
+    """A kind of files: what ends their paths and is in their texts, what reads and counts them."""
+
+    name: str
+    ending: str
+    within: str
+    count: Callable[[Path], int] | None = None
+    read: Callable[[Path], object] = network_macs
+
+
+YAML = r"\.ya?ml"
+KINDS = [
+    Kind("CoSA, layers", f"cosa.*{YAML}", r"^problem:", timeloop),
+    Kind("Timeloop, Jinja", YAML, r"(?s)\{[{%].*^problem:|^problem:.*\{[{%]", timeloop),
+    Kind("Timeloop, plain", YAML, r"^problem:", timeloop),
+    Kind("AccelForge, workloads", YAML, r"(?s)^workload:( \{\{|.*einsums:)", accelforge),
+    Kind("SCALE-Sim", r"topologies.*\.csv", "", scalesim),
+    Kind("GAMMA", r"model.*\.csv", "^(K,C,Y|M,N,K|O,I)", gamma),
+    Kind("MAESTRO", r"\.m", r"^\s*Network", maestro),
+]
+"""A file is of the first kind that fits."""
+
+
+def kind_of(path: Path) -> Kind | None:
+    text = path.read_text(errors="replace") if re.search(r"\.(ya?ml|csv|m)$", path.name) else ""
+    for kind in KINDS if text else ():
+        if re.search(f"{kind.ending}$", str(path)) and re.search(kind.within, text, re.MULTILINE):
+            return kind
+    return None
+
+
+def compare(kind: Kind, path: Path) -> tuple[str, str]:
+    """Return what became of a file, and the reason where it is refused or counted otherwise."""
+    try:
+        found = kind.read(path)
+    except MaestroEnvError as error:
+        said = str(error).replace(str(path), "").replace(path.stem, "")
+        return "refused", re.sub("[0-9]+", "#", said)
+    try:
+        own = kind.count and kind.count(path)
+    except (LookupError, ValueError, UndefinedError):
+        own = None
+    if own is None:
+        return "read", ""
+    return ("right", "") if own == found else ("wrong", f"{found} MACs, counted {own}")
+
+
+def main(folders: list[str]) -> None:
+    results: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: dict[str, list[Path]] = defaultdict(list)
+    for path in sorted(each for folder in folders for each in Path(folder).rglob("*.*")):
+        if kind := kind_of(path):
+            result, reason = compare(kind, path)
+            results[kind.name][result] += 1
+            if reason:
+                reasons[f"{kind.name}, {result}: {reason[:150]}"].append(path)
+    for name, counts in results.items():
+        whole, right = sum(counts.values()), counts["right"]
+        sys.stdout.write(
+            f"{name:22} {whole - counts['refused']} of {whole} read; MACs as counted in {right}, "
+            f"otherwise in {counts['wrong']}, not counted in {counts['read']}\n"
+        )
+    for reason, paths in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        sys.stdout.write(f"{len(paths):5} {reason}, such as {paths[0]}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
