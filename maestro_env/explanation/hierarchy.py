@@ -309,7 +309,7 @@ def _heading(explanation: HierarchyExplanation) -> Iterator[str]:
         f"{bounds.energy_nj:,.6g} nJ"
     )
     yield ""
-    yield nest_lines(evaluator.hierarchy, explanation.mapping)
+    yield from nest_lines(evaluator.hierarchy, explanation.mapping).split("\n")
 
 
 def _utilization(explanation: HierarchyExplanation) -> Iterator[str]:
