@@ -327,6 +327,12 @@ def first(entry: dict[str, Any]) -> dict[str, Any]:
 
 DAMAGES: list[tuple[Callable[[dict[str, Any]], object], bool, str]] = [
     (lambda entry: entry.update(versions={}), False, "does not fit its digest"),
+    (lambda entry: entry.update(versions={"cost models": "0"}), True, "of version '0', not '1'"),
+    (lambda entry: entry.update(seconds="1e3"), True, "seconds are '1e3', no number"),
+    (lambda entry: entry.update(seconds=False), True, "seconds are False, no number"),
+    (lambda entry: entry["searches"].update(seed=False), True, "its seed is False, not 0"),
+    (lambda entry: first(entry).update(ended=True), True, "it ended after True of 20 samples"),
+    (lambda entry: first(entry).update(vectors=[[0.5] * 13] * 3), True, "allowed: integers"),
     (lambda entry: entry.pop("problems"), True, "is not an evaluation: KeyError: 'problems'"),
     (lambda entry: first(entry)["values"].append(1.0), True, "4 values for 3 numbers of samples"),
     (lambda entry: first(entry).update(ended=20), True, "it ended after 20 of 20 samples"),

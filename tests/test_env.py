@@ -278,3 +278,10 @@ def test_strided_layers_warn_with_the_valid_fraction() -> None:
 def test_the_default_model_is_the_exact_one() -> None:
     assert MaestroEnv().problem.model == "exact"
     assert Problem(MaestroEnv().space).model == "exact"
+
+
+def test_options_that_reset_would_leave_out_are_refused() -> None:
+    for env in (MaestroEnv(), gymnasium.make_vec("MaestroImprove-v1", 2)):
+        env.reset(seed=0, options={})
+        with pytest.raises(MaestroEnvError, match="reset has no option 'layer'; allowed: none"):
+            env.reset(options={"layer": "resnet18_l2"})

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
+from experiments.shell.files import csv_cell, read_csv, write_csv
 from experiments.shell.telling import say, tell
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import Hardware
@@ -28,6 +32,28 @@ def test_a_line_is_one_line_of_what_a_terminal_shows(capsys: pytest.CaptureFixtu
 def test_tables_obey_none_of_their_texts(capsys: pytest.CaptureFixture[str]) -> None:
     Sheet(HOSTILE, ("name",), (HOSTILE,), [(HOSTILE, HOSTILE)], HOSTILE).print()
     assert all(line.isprintable() for line in capsys.readouterr().out.split("\n"))
+
+
+def test_markdown_has_no_link_or_image_of_a_name() -> None:
+    name = "![a](https://b.c) [d][e] \\](f) <img>"
+    told = Sheet(name, ("name",), (), [(name,)], name).markdown()
+    assert "](" not in told
+    assert "][" not in told
+    assert "<img" not in told
+
+
+def test_no_text_of_a_csv_file_is_a_formula_and_all_are_read_back(tmp_path: Path) -> None:
+    texts = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@x", "'=x", "'", "a=b"]
+    numbers = ["-", "-0.5", "+1e-05", "", "7"]
+    path = tmp_path / "table.csv"
+    write_csv(path, ("text", "number"), zip(texts, [*numbers, -1, None], strict=True))
+    with path.open(newline="") as file:
+        written = [row["text"] for row in csv.DictReader(file)]
+    assert [each[0] for each in written] == [*["'"] * 6, "a"]
+    rows = read_csv(path)
+    assert [row["text"] for row in rows] == texts
+    assert [row["number"] for row in rows] == [*numbers, "-1", ""]
+    assert csv_cell("\r\t=x") == r"\r\t=x"
 
 
 def test_explanations_obey_none_of_their_names() -> None:

@@ -14,7 +14,7 @@ from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, real_table, totals_table
 from experiments.search.accelerators import Accelerator
-from experiments.shell.files import RecordError, ensure_directory, write_text
+from experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
 from experiments.shown.tables import in_markdown, shown
 from experiments.shown.templates import templates
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -129,7 +129,7 @@ def _row(section: Section, found: Found) -> dict[str, Any]:
         *(getattr(found.real, name) for name in _REAL),
         " ".join(map(str, found.vector)),
     )
-    return dict(zip(_HEADER, values, strict=True))
+    return dict(zip(_HEADER, map(csv_cell, values), strict=True))
 
 
 KINDS: Mapping[str, Callable[[Sequence[Section]], str]] = {

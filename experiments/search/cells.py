@@ -22,12 +22,11 @@ from experiments.search.goals import Goal, goal_directory
 from experiments.search.searches import Recorder, run_search
 from experiments.search.windows import Windows, from_entry, to_entry, windows_of
 from experiments.shell import files
-from experiments.shell.files import BRIEF, cannot_read, distinct_name, replacing
+from experiments.shell.files import BRIEF, cannot_read, csv_cell, distinct_name, replacing
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import STATUSES
 from mappers import may_end_early
@@ -213,8 +212,9 @@ def _write_trace(path: Path, cell: Cell, evaluator: Evaluator) -> None:
     values, status = evaluator.trace
     columns = (values, np.minimum.accumulate(values), status)
     samples = zip(*(column.tolist() for column in columns), strict=True)
+    mapper = csv_cell(cell.mapper)
     rows = (
-        (printable(cell.mapper), cell.seed, index, value, best, STATUSES[code])
+        (mapper, cell.seed, index, value, best, STATUSES[code])
         for index, (value, best, code) in enumerate(samples, 1)
     )
     with replacing(path) as temporary:

@@ -32,6 +32,7 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.base.errors import quoted
 from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem, make_problems
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
@@ -171,11 +172,18 @@ class Goal:
         """
         if point is None and best is None:
             return
-        points = np.array([point], dtype=np.int32)
+        points = np.array([integers(point)], dtype=np.int32)
         (found,) = self.problem.score(points, self.objective)[0].tolist()
         if found != best:
             name = self.objective.name
             raise ValueError(f"best_point has {name} {found}, but the best is {best}")
+
+
+def integers(vector: Any) -> Sequence[int]:
+    """Return a vector of a record; refuse what NumPy would make integers of."""
+    if not isinstance(vector, list | tuple) or any(type(each) is not int for each in vector):
+        raise ValueError(f"the vector is {quoted(vector)}; allowed: integers")
+    return vector
 
 
 def make_goal(

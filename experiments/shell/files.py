@@ -17,11 +17,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.shell.telling import tell
-from maestro_env.base.errors import MaestroEnvError, TooLongError
+from maestro_env.base.errors import MaestroEnvError, TooLongError, printable, quoted
 from maestro_env.base.reading import open_regular, open_text
+from maestro_env.evaluation.models import FIGURES_VERSION
 
 _DIGEST = "digest"
+COST_MODELS = "cost models"
+"""Among the versions of a record that of the figures; older ones have none, and the first."""
+
 _MOST_BYTES = 2**30
+# Where a text begins as a formula does, or as a quoted one; numbers are none.
+_FORMULA = re.compile(r"'|[=@](?!$)|[+-](?![\d.]*(e[+-]?\d+)?$)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
 LOCK = ".lock"
@@ -137,17 +143,27 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a CSV file, or replace it."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
+    cells = (map(csv_cell, row) for row in rows)
+    csv.writer(buffer, lineterminator="\n").writerows([header, *cells])
     write_text(path, buffer.getvalue())
 
 
+def csv_cell(value: object) -> object:
+    """Return a cell that is printable and no formula in a spreadsheet: what would be, quoted."""
+    text = printable(value) if isinstance(value, str) else value
+    return f"'{text}" if isinstance(text, str) and _FORMULA.match(text) else text
+
+
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file: its rows by the names of its header."""
+    """Read a CSV file: its rows by the names of its header, as before ``csv_cell``."""
     try:
         with open_text(path, newline="") as file:
-            return list(csv.DictReader(file, strict=True))
+            rows = list(csv.DictReader(file, strict=True))
     except (OSError, ValueError, csv.Error) as error:
         raise cannot_read(path, error) from None
+    for row in rows:
+        row.update({key: cell[1:] for key, cell in row.items() if cell and cell[0] == "'"})
+    return rows
 
 
 def write_record(path: Path, entry: dict[str, Any]) -> None:
@@ -166,6 +182,11 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
         raise DamagedError(f"{path} has no digest: an older version wrote it", way_out)
     if recorded != _digest(entry):
         raise DamagedError(f"{path} does not fit its digest: it was changed", way_out)
+    versions = entry.get("versions")
+    made = versions.get(COST_MODELS, "1") if isinstance(versions, dict) else "1"
+    if made != FIGURES_VERSION:
+        what = f"{path} was made with cost models of version {quoted(made)}"
+        raise DamagedError(f"{what}, not {FIGURES_VERSION!r}", way_out)
     return entry
 
 

@@ -93,8 +93,8 @@ def _escaped(cell: object) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Return text in which a name such as ``<b>`` is no HTML: Markdown passes it on."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+    """Return text in which a name is no HTML, which Markdown passes on, no link and no image."""
+    return re.sub(r"\](?=[(\[:])", "&#93;", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text))
 
 
 def shown(name: str) -> str:

@@ -8,6 +8,9 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from experiments.shell.files import COST_MODELS
+from maestro_env.evaluation.models import FIGURES_VERSION
+
 Versions = dict[str, str | None]
 """Versions by package, the commit and the processor; None for what there is none of."""
 
@@ -20,7 +23,8 @@ _OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 def versions() -> dict[str, str | None]:
     """Return the versions of everything that computes, and the commit if there is one."""
     packages = {name: _installed(name) for name in _PACKAGES}
-    return {"python": platform.python_version(), **packages, "commit": _commit()}
+    here = {"python": platform.python_version(), COST_MODELS: FIGURES_VERSION}
+    return {**here, **packages, "commit": _commit()}
 
 
 def processor() -> str:

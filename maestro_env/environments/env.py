@@ -26,7 +26,13 @@ from maestro_env.environments.information import (
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.task import Task, episode_end, make_tasks, require_episode_length
+from maestro_env.environments.task import (
+    Task,
+    episode_end,
+    make_tasks,
+    refuse_options,
+    require_episode_length,
+)
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
@@ -197,6 +203,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; return the first observation, float32[n], and ``info``."""
+        refuse_options(options)
         super().reset(seed=seed)
         several = len(self.tasks) > 1
         self._begin(int(self.np_random.integers(len(self.tasks))) if several else 0)

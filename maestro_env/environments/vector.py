@@ -23,7 +23,7 @@ from maestro_env.environments.information import (
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.task import Task, episode_end, require_episode_length
+from maestro_env.environments.task import Task, episode_end, refuse_options, require_episode_length
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
@@ -151,6 +151,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         """Begin an episode in all copies; ``reset_mask`` is refused."""
         if options is not None and "reset_mask" in options:
             raise EnvError("reset_mask is not allowed: all copies are reset together")
+        refuse_options(options)
         super().reset(seed=seed)
         tracks = self._tracks
         self._begin(tracks[int(self.np_random.integers(len(tracks))) if len(tracks) > 1 else 0])

@@ -20,6 +20,7 @@ from experiments.commands.benchmark.records import Evaluation, checkpoints, eval
 from experiments.problems.held import Held, Problems
 from experiments.problems.splits import MOST_SAMPLES, SPLITS
 from experiments.problems.training import shapes_of
+from experiments.search.goals import integers
 from experiments.shell.files import RecordError, cannot_read, distinct_name, read_json, read_record
 from experiments.shell.flags import UsageError
 from experiments.shown.statistics import Floats
@@ -178,14 +179,14 @@ class Entry:
     def _check(self, told: Mapping[str, Any], found: Evaluation, stream: str, network: str) -> None:
         asked = {"method": self.card.method, "split": stream, "network": network}
         for name, value in {**asked, "seed": int(found.path.stem)}.items():
-            if told[name] != value:
+            if (type(told[name]), told[name]) != (type(value), value):
                 raise ValueError(f"its {name} is {told[name]!r}, not {value!r}")
         if found.samples not in range(1, MOST_SAMPLES + 1):
             raise ValueError(f"it has {found.samples} samples; allowed: 1 to {MOST_SAMPLES}")
         if not 0 <= found.seconds < np.inf:
             raise ValueError(f"it took {found.seconds} seconds")
         for name, kind in {"files": dict, "labels": str | None, "samples": int}.items():
-            if not isinstance(told[name], kind):
+            if not isinstance(told[name], kind) or told[name] is True:
                 raise TypeError(f"its {name} are {quoted(told[name])}")
 
     def _reported(self, split: str, stream: str, problems: Problems) -> Iterator[Evaluation]:
@@ -256,7 +257,7 @@ def stream_name(split: str, seed: int | None) -> str:
 
 def _one_of(name: str, value: Any, allowed: Sequence[int]) -> int:
     """Return the place of a value among those that are allowed."""
-    if value not in allowed:
+    if type(value) is not int or value not in allowed:
         raise ValueError(f"{name} is {quoted(value)}; allowed: {', '.join(map(str, allowed))}")
     return allowed.index(value)
 
@@ -264,6 +265,6 @@ def _one_of(name: str, value: Any, allowed: Sequence[int]) -> int:
 def _value(held: Held, vector: Sequence[int]) -> float:
     """Return the value of a mapping; infinite if it is not valid."""
     space = held.goal.problem.space
-    points = space.as_points([vector], 1)
+    points = space.as_points([integers(vector)], 1)
     space.decode(points[0])  # It refuses what is out of range.
     return float(held.goal.problem.score(points, held.goal.objective)[0][0])

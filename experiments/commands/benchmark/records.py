@@ -16,7 +16,7 @@ from experiments.search.searches import Recorder, UnspentError, stream
 from experiments.shell.files import distinct_name
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
-from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError, quoted
 
 
 class SearchError(MaestroEnvError, RuntimeError):
@@ -129,6 +129,8 @@ def evaluation(path: Path, entry: dict[str, Any], problems: Sequence[Held]) -> E
         raise ValueError(f"it has a problem that is not of the split: {foreign[0]}")
     found = [_read(held, entry["problems"][held.key], checkpoints(samples)) for held in problems]
     values, valid = map(np.array, zip(*found, strict=True))
+    if type(entry["seconds"]) not in (int, float):
+        raise TypeError(f"seconds are {quoted(entry['seconds'])}, no number")
     return Evaluation(path, network, seed, samples, values, valid, float(entry["seconds"]))
 
 
@@ -138,8 +140,8 @@ def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Flo
     if not len(values) == len(valid) == len(vectors) == len(counts):
         raise ValueError(f"{len(values)} values for {len(counts)} numbers of samples")
     ended = entry["ended"]
-    if ended is not None and not 0 < ended < counts[-1]:
-        raise ValueError(f"it ended after {ended} of {counts[-1]} samples")
+    if ended is not None and not (type(ended) is int and 0 < ended < counts[-1]):
+        raise ValueError(f"it ended after {ended!r} of {counts[-1]} samples")
     if len(bytes.fromhex(entry["trace"])) != 32:
         raise ValueError(f"the digest of its samples is {entry['trace']!r}")
     for vector, value in zip(vectors, values, strict=True):
@@ -147,7 +149,7 @@ def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Flo
     spent = np.minimum(counts, ended or counts[-1])
     shares = np.array(valid) / spent
     if (
-        not all(isinstance(each, int) for each in valid)
+        not all(type(each) is int for each in valid)
         or not (np.diff(valid) >= 0).all()
         or not ((shares >= 0) & (shares <= 1)).all()
     ):

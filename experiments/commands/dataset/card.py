@@ -10,8 +10,8 @@ from pathlib import Path
 from experiments.commands.dataset.flags import Config
 from experiments.shell.files import write_text
 from experiments.shell.flags import to_flags
+from experiments.shown.tables import in_markdown
 from experiments.shown.templates import templates
-from maestro_env.base.errors import printable
 from maestro_env.datasets.parquet import SPLITS, Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of
 from mappers.parts.draws import DRAWS
@@ -26,7 +26,7 @@ def write_card(dataset: Dataset, statuses: Mapping[str, Mapping[str, int]], conf
     rows = {name: sum(counts.values()) for name, counts in statuses.items()}
     layers = [
         {
-            "name": printable(name).replace("|", "\\|"),
+            "name": in_markdown(name).replace("|", "\\|"),
             "folder": dataset.facts["layers"][name]["folder"],
             "problem": problem,
             "statuses": statuses[name],

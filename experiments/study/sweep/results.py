@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.shell.files import read_each, replacing
+from experiments.shell.files import csv_cell, read_each, replacing
 from experiments.shown.statistics import Floats, iqm
 from experiments.shown.tables import Keyed, Sheet, figure, named, significant
 from experiments.study.sweep.axes import LayerSet, Sweep
@@ -124,7 +124,7 @@ def collect(chunks: Sequence[Chunk], table: Path | None = None) -> Results:
         with replacing(table) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEADER)
-            writer.writerows(read())
+            writer.writerows(map(csv_cell, row) for row in read())
     named = zip(NUMBERS, figures, strict=True)
     return Results(sweep, {name: each.reshape(sweep.shape) for name, each in named})
 
