@@ -103,8 +103,7 @@ def execute(config: Config) -> int:
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
     say(*_facts(config, found), f"stability: {doubts}")
-    for told in (f"samples: {ledger}", f"groups: {path}", f"plot: {path.with_suffix('.png')}"):
-        say(told)
+    say(f"samples: {ledger}", f"groups: {path}", f"plot: {path.with_suffix('.png')}")
     return 0
 
 

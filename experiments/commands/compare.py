@@ -73,6 +73,4 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     hardware = contests[0].goal.problem.hardware
     if isinstance(hardware, Hierarchy):
         say(f"on {hardware.name}", *memories(hardware))
-    say(f"tables: {directory / 'table.md'}")
-    for path in pictures:
-        say(f"plot: {path}")
+    say(f"tables: {directory / 'table.md'}", *(f"plot: {path}" for path in pictures))

@@ -97,9 +97,7 @@ def _evaluate_nest(config: Config) -> int:
     say(*mapping_text(problem, mapping).split("\n"), "")
     say(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
     if cost is not None and status == STATUSES[OK]:
-        for line in taken(problem, mapping):
-            say(line)
-        say("")
+        say(*taken(problem, mapping), "")
         _traffic(cost).print()
     _tell_written(config)
     return 0 if status == STATUSES[OK] else cli.FAILED

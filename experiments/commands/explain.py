@@ -49,8 +49,7 @@ def execute(config: Config) -> int:
         _draw(explanation, Path(config.out))
     say(*str(explanation).split("\n"))
     if config.out is not None:
-        say("")
-        say(f"pictures: {config.out}")
+        say("", f"pictures: {config.out}")
     return 0
 
 

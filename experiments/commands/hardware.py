@@ -33,15 +33,11 @@ def execute(config: Config) -> int:
     machines = [*PRESETS.values(), *(chip.hardware for chip in CHIPS.values())]
     rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
     Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
-    for name, text in DESCRIPTIONS.items():
-        say(f"{name}: {text}")
-    for name, chip in CHIPS.items():
-        say(f"{name}: {chip.source}; {chip.note}")
+    say(*(f"{name}: {text}" for name, text in DESCRIPTIONS.items()))
+    say(*(f"{name}: {chip.source}; {chip.note}" for name, chip in CHIPS.items()))
     chips = ", ".join(built_chips())
     say(f"with all their memories, for model {MODEL} (docs/hierarchy.md): {chips}")
-    say("", "Technologies")
-    for name in TECHNOLOGIES:
-        say(f"{name}: {SOURCES[name]}")
+    say("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
     return 0
 
 

@@ -183,9 +183,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
         warnings.append(far_warning(load_prior().file, given))
     elif settings.mapper == "all" or "," in settings.mapper:
         raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
-    for warning in dict.fromkeys(warnings):
-        if warning:
-            tell(f"warning: {warning}")
+    tell(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
     settings.require_fit(goals)
     if config.library is None:
         return network, goals, None
@@ -205,14 +203,11 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         write_report([section_of(mapped, command=_command(config))], directory / "network.md")
         say(*_headline(mapped, choices[-1], bound), "")
         _brief_layers(mapped, choices[-1], note).print()
-        say("")
-        say(f"page: {PROGRAM} report {shlex.quote(str(directory))}")
+        say("", f"page: {PROGRAM} report {shlex.quote(str(directory))}")
         say(f"all tables: {directory / 'network.md'}")
-    for line in (*left_out_lines(network), *network.notes):
-        say(line)
+    say(*left_out_lines(network), *network.notes)
     for why, names in mapped.why_unmapped.items():
-        told = f"failed: no valid mapping of {', '.join(names)} was found: {why}"
-        tell(told)
+        tell(f"failed: no valid mapping of {', '.join(names)} was found: {why}")
     return cli.FAILED if mapped.unmapped else 0
 
 

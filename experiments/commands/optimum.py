@@ -103,7 +103,7 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
             certificate=found.certificate,
         )
     _draw(goal, found, directory / "optimum.png")
-    says = "" if record.borne_out else ", as its record says; maestro-env verify checks it"
+    says = "" if record.borne_out else ", as its record says"
     say(*_headline(goal, found, says), "")
     _sheet(goal, found, ended).print()
     if found.certificate:

@@ -16,7 +16,6 @@ from experiments.search.real import real_figures
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
-from maestro_env.base.errors import printable
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
@@ -86,7 +85,7 @@ def _real_lines(real: RealFigures, clock_mhz: float | None) -> Iterator[str]:
     yield f"{without}; {'clock unknown' if clock_mhz is None else f'at {clock_mhz:g} MHz'}"
     if rates := real.memory_gb_per_s:
         each = ", ".join(f"{name} {significant(rate, 3)}" for name, rate in rates.items())
-        yield from wrap(printable(f"GB/s on average: {each}"), _WIDTH)
+        yield from wrap(f"GB/s on average: {each}", _WIDTH)
 
 
 def memories(hierarchy: Hierarchy) -> list[str]:
@@ -98,7 +97,7 @@ def memories(hierarchy: Hierarchy) -> list[str]:
         given = memory.capacity_bits
         bits = sum(given.values()) if isinstance(given, Mapping) else given
         parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
-    return wrap(printable(f"model {MODEL}: {', '.join(parts)}"), _WIDTH)
+    return wrap(f"model {MODEL}: {', '.join(parts)}", _WIDTH)
 
 
 def _buffers(hardware: Hardware) -> Iterator[str]:

@@ -79,10 +79,7 @@ def prove(
 def bear_out(
     goal: Goal, record: ProofRecord, nodes: int = _BOXES_AGAIN, way_out: str = ANEW
 ) -> float:
-    """Search all mappings for a better one than a record has: anybody may have written its boxes.
-
-    Returns:
-        The bound that this bears out, in so many boxes at most.
+    """Search all mappings, as anybody may have written a record's boxes; return the bound found.
 
     Raises:
         DamagedError: it says that no mapping has a value which one has.

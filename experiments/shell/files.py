@@ -211,8 +211,7 @@ def read_each(reads: Iterable[Callable[[], _Read]], again: str) -> Iterator[_Rea
     if len(damaged) == 1:
         raise damaged[0]
     if damaged:
-        for each in damaged:
-            tell(f"damaged: {each.what}")
+        tell(*(f"damaged: {each.what}" for each in damaged))
         raise RecordError(
             f"{len(damaged)} records are damaged: delete them, and {again} runs them again"
         )

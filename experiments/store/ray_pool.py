@@ -155,8 +155,7 @@ class _Run:
     def _look(self) -> None:
         """Tell of nodes that are lost, and end the process if the head is."""
         for node in self._watch.lost():
-            told = f"lost: node {node} of the Ray cluster; others run its searches again"
-            tell(told)
+            tell(f"lost: node {node} of the Ray cluster; others run its searches again")
         if self._watch.is_silent:
             tell(
                 "failed: the head of the Ray cluster has not answered for "

@@ -17,7 +17,6 @@ from typing import Any
 
 from experiments.store.records import Record
 from experiments.store.versions import Versions, versions
-from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,12 @@ def _run(work: Record[Any], place: Path) -> Outcome:
     try:
         failure = here.run(lambda *_: None)
         if failure is not None:
-            failure = failure.replace(str(place), printable(str(work.directory)))
+            failure = failure.replace(str(place), str(work.directory))
         files = {str(path.relative_to(place)): _taken(path) for path in _written(here)}
     except Exception as error:  # noqa: BLE001 (the other works of this task go on)
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         told = f"failed: {work}: {reason} (node {platform.node()}); {work.again} runs it again"
-        files, failure = {}, printable(told)
+        files, failure = {}, told
     return Outcome(files, failure, time.perf_counter() - began)
 
 

@@ -21,7 +21,6 @@ from experiments.shell.files import (
 )
 from experiments.store.claims import Claim
 from experiments.store.versions import Versions
-from maestro_env.base.errors import printable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -118,20 +117,12 @@ class Record(ABC, Generic[Result]):
             what = f"{self.path} is not a result of {self}: {error}"
             raise DamagedError(what, self.way_out) from None
 
-    def check(self) -> None:
-        """Refuse a file that is damaged, as far as takes little time.
-
-        Raises:
-            RecordError: as ``read`` raises it.
-        """
-        self.read()
-
     def _tell(self, error: BaseException) -> str:
         """Write the traceback of a failure, and return the line that tells of it."""
         write_text(self.error_path, "".join(traceback.format_exception(error)))
         notes = " ".join(getattr(error, "__notes__", ()))
         reason = " ".join(f"{type(error).__name__}: {error} {notes}".split())
-        told = printable(f"failed: {self}: {reason}; traceback in {self.error_path}")
+        told = f"failed: {self}: {reason}; traceback in {self.error_path}"
         return f"{told}; {self.again} runs it again"
 
 
@@ -165,7 +156,7 @@ def refuse_damaged(records: Iterable[Record[Any]]) -> None:
     Raises:
         RecordError: some are damaged or of something else.
     """
-    for _ in read_each((each.check for each in records), Record.again):
+    for _ in read_each((each.read for each in records), Record.again):
         pass
 
 

@@ -249,9 +249,7 @@ def _tell_notes(study: Study) -> None:
     goals = [(goal.problem, goal.objective) for goal in study.goals.values()]
     strides = (problem.stride_warning() for problem, _ in goals)
     of_mappers = (make_mapper(name).warning(goals) for name in study.mappers)
-    for warning in dict.fromkeys([*strides, *of_mappers]):
-        if warning:
-            tell(f"warning: {warning}")
+    tell(*(f"warning: {each}" for each in dict.fromkeys([*strides, *of_mappers]) if each))
 
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
@@ -292,5 +290,4 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     )
     for other, count in made.items():
         if other:
-            told = f"{count} of the searches: {other}; now: commit {now['commit']}"
-            tell(f"note: {told}")
+            tell(f"note: {count} of the searches: {other}; now: commit {now['commit']}")

@@ -26,7 +26,6 @@ from experiments.study.standings import (
     standings,
 )
 from experiments.study.study import Study
-from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 
 _MISSING = "-"
@@ -305,7 +304,7 @@ def write_table(path: Path, study: Study, contests: Sequence[Contest]) -> None:
     """Write one row per layer, objective, mapper and checkpoint."""
     at = checkpoints(study.config.samples)
     rows = (
-        (printable(contest.layer), contest.objective, printable(mapper), *row, *known)
+        (contest.layer, contest.objective, mapper, *row, *known)
         for contest in contests
         for known in [_optimum_cells(contest.optimum)]
         for mapper, standing in standings(contest, at).items()
@@ -321,7 +320,7 @@ def _optimum_cells(optimum: KnownOptimum | None) -> tuple[object, ...]:
 
 def write_ledger(path: Path, study: Study, contests: Sequence[Contest]) -> None:
     """Write one row per mapper."""
-    rows = ((printable(mapper), *_ledger(contests, mapper)) for mapper in study.mappers)
+    rows = ((mapper, *_ledger(contests, mapper)) for mapper in study.mappers)
     write_csv(path, ("mapper", *_LEDGER), rows)
 
 
@@ -329,7 +328,7 @@ def write_seconds(path: Path, contests: Sequence[Contest]) -> None:
     """Write one row per search: what no two runs share."""
     rows = (
         (
-            *(printable(contest.layer), contest.objective, printable(mapper), each.cell.seed),
+            *(contest.layer, contest.objective, mapper, each.cell.seed),
             *(each.seconds, each.model_seconds, each.versions.get("commit")),
         )
         for contest in contests

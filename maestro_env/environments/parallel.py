@@ -107,10 +107,8 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
-        """Begin an episode; return the observation, float32[n], and ``info`` of each agent.
-
-        Options are left out: PettingZoo's checker requires that any are taken.
-        """
+        """Begin an episode; return the observation, float32[n], and ``info`` of each agent."""
+        # PettingZoo's checker requires that any options are taken.
         self._seen, info = self.single.reset(seed=seed)
         self.agents = list(self.groups)
         return self._observations(), self._infos(info)

@@ -52,8 +52,7 @@ def run(config: Any) -> int:
     with cli.undisturbed():
         show(directory, config, problems, optima)
         if status == cli.INTERRUPTED:
-            told = f"interrupted: to continue, repeat the command with --out {directory}"
-            tell(told)
+            tell(f"interrupted: to continue, repeat the command with --out {directory}")
     return status
 
 

@@ -102,8 +102,7 @@ def report(outcome: Explored, directory: Path) -> None:
     sheet = front_sheet(entry)
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
-    say("")
-    say(f"accelerators: {directory / ACCELERATORS}")
+    say("", f"accelerators: {directory / ACCELERATORS}")
     front = directory / "front.csv"
     say(f"front: {front}; its accelerators, for --hardware: {folder}")
     if outcome.front:

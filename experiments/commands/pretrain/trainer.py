@@ -90,8 +90,7 @@ def train(
             with Bar("training", training.total, training.done) as bar:
                 training.run(bar.show)
         except KeyboardInterrupt:
-            told = f"interrupted: to continue, repeat the command with --out {directory}"
-            tell(told)
+            tell(f"interrupted: to continue, repeat the command with --out {directory}")
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
     curve = f", curve: {training.curve}" if training.done else ""

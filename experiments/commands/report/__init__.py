@@ -34,8 +34,7 @@ def execute(config: Config) -> int:
     paths = [out / f"report{ending}" for ending in KINDS]
     for path in paths:
         write_report(sections, path)
-    for path in paths:
-        say(f"report: {path}")
+    say(*(f"report: {path}" for path in paths))
     return 0
 
 

@@ -18,7 +18,6 @@ from experiments.shell.telling import say, tell
 from experiments.store.claims import Claim
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
-from experiments.store.records import refuse_damaged
 from experiments.store.versions import processor, versions
 from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
@@ -57,11 +56,9 @@ def execute(config: Config) -> int:
     chunks = open_sweep(sweep, directory, here, make_sizes)
     if config.slurm is not None:
         script = write_script(config, directory)
-        say(f"script: {script}")
-        say(f"start it with: sbatch {shlex.quote(str(script))}")
+        say(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
         return 0
     asked = chunks[part::shards]
-    refuse_damaged(asked)
     left = [chunk for chunk in asked if not chunk.path.exists()]
     status = run_cells(left, len(asked) - len(left), config.jobs, ray=config.ray)
     try:

@@ -19,6 +19,4 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     sheet = summary_sheet(results, rows)
     write_text(directory / "summary.md", sheet.markdown())
     sheet.print()
-    say("")
-    say(f"cells: {directory / 'results.csv'}")
-    say(f"summary: {directory / 'summary.csv'}")
+    say("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")

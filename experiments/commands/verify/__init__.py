@@ -21,7 +21,6 @@ from experiments.shown.tables import shown
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.texts import text_of_technology
-from maestro_env.mapspace.space import MapSpace
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,11 @@ def _told(verified: Verified) -> Iterator[str]:
         elif claim.point is not None:
             proven += f"; the vector in the file has {claim.value!r}"
     work = f"{verified.tally}, {verified.seconds:.1f} s"
-    digests = f"digest {verified.digest[:16]}, of the problem {_digest(space, objective.name)[:16]}"
+    # Names of accelerators do not count.
+    facts = [space.layer.shape, hardware.record() | {"name": ""}, space.schema, space.tiles]
+    text = json.dumps([*facts, objective.name], sort_keys=True)
+    problem = hashlib.sha256(text.encode()).hexdigest()
+    digests = f"digest {verified.digest[:16]}, of the problem {problem[:16]}"
     yield f"{where}: {proven} ({work}; {digests})"
     yield f"accelerator: {_figures(hardware)}"
 
@@ -79,10 +82,3 @@ def _figures(hardware: Hardware) -> str:
     said = {each.name: getattr(hardware, each.name) for each in fields(Hardware)}
     said["technology"] = text_of_technology(hardware.technology)
     return ",".join(f"{key}={value}" for key, value in said.items() if key != "name")
-
-
-def _digest(space: MapSpace, objective: str) -> str:
-    """Return the digest of a problem, in which names of accelerators do not count."""
-    hardware = space.hardware.record() | {"name": ""}
-    facts = [space.layer.shape, hardware, space.schema, space.tiles, objective]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

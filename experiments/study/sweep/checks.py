@@ -28,9 +28,7 @@ def check(sweep: Sweep) -> None:
     model = sweep.problem.model
     if strided and model != MODEL and find_model(model).miscounts_strides:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
-    for warning in dict.fromkeys(warnings):
-        if warning:
-            tell(f"warning: {warning}")
+    tell(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
 
 
 def measure(sweep: Sweep) -> dict[str, float]:

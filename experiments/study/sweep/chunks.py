@@ -14,7 +14,7 @@ import numpy as np
 
 from experiments.search.goals import Goal
 from experiments.search.searches import run_search
-from experiments.shell.files import DamagedError, RecordError, distinct_name
+from experiments.shell.files import DamagedError, RecordError, distinct_name, read_each
 from experiments.shown.statistics import Floats
 from experiments.store.directory import ANEW, CONFIG, Directory
 from experiments.store.records import Record, Show
@@ -243,4 +243,6 @@ def open_sweep(
             f"{directory} has {len(others)} records that are no chunks of it, such as "
             f"{min(others)}: move them away; directories whose {CONFIG} is the same fit together"
         )
+    for _ in read_each((chunk.check for chunk in chunks), Record.again):
+        pass
     return chunks
