@@ -5,8 +5,12 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.?pp native/*/*/*.?pp)
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
+# Python with the packages of build/sanitized, and tests of what they do in the core.
+SANITIZED = PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$(foreach each,asan stdc++,$(shell g++ -print-file-name=lib$(each).so))" $(BIN)/python
+CORE := batch exact hierarchy masks optima optimum prior quantised solving space sparse verify
 
-.PHONY: run test check lint docs fuzz threads clean
+.PHONY: run test check lint docs fuzz sanitize sanitized threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -31,10 +35,19 @@ docs: $(VENV)/.installed
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -d build/doctrees docs build/site
 
 # Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
-fuzz: $(VENV)/.installed
-	$(BIN)/pip install --quiet atheris
+fuzz: sanitized
+	$(BIN)/pip install --quiet --constraint constraints.txt atheris onnx
 	$(BIN)/python tests/fuzz_evaluator.py --seconds $(FUZZ_SECONDS)
-	$(BIN)/python tests/fuzz_parser.py --seconds $(FUZZ_SECONDS)
+	$(SANITIZED) tests/fuzz_files.py --seconds $(FUZZ_SECONDS)
+
+# The address and undefined-behaviour sanitizers: random inputs, searches, proofs and their checker.
+sanitize: sanitized
+	$(SANITIZED) tests/fuzz.py --actions 100000 --lists 10000
+	$(SANITIZED) -P -m pytest -rs $(wildcard $(CORE:%=tests/test_%*.py))
+
+# Copies of the packages, with a core of their own.
+sanitized: $(VENV)/.installed
+	MAPPING_SANITIZE=1 $(BIN)/python setup.py --quiet build --build-lib build/sanitized
 
 # Threaded batches under ThreadSanitizer.
 threads: $(VENV)/.installed

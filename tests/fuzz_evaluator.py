@@ -2,8 +2,9 @@
 
 Any bytes are a layer, a machine and directive lists, for both models under the address and
 undefined-behaviour sanitizers; then for as long, a layer, a machine and points of a map space,
-together and one by one. Needs clang with its libFuzzer (apt
-install clang libclang-rt-dev). What it learns, and an input that fails, stays in ``build/fuzz``.
+together and one by one; then a shape, any memories, points and a mapping. Needs clang with its
+libFuzzer (apt install clang libclang-rt-dev). What it learns, and an input that fails, stays in
+``build/fuzz``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SANITIZE = (
     *("-std=c++20", "-O1", "-g", "-ffp-contract=off"),
     *("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"),
 )
-TARGETS = ("fuzz_evaluator", "fuzz_batches")
+TARGETS = ("fuzz_evaluator", "fuzz_batches", "fuzz_hierarchy")
 LONGEST = 400  # bytes of an input
 
 
@@ -31,7 +32,7 @@ def missing() -> str | None:
 
 
 def target(driver: str) -> Path:
-    """Return the program that fuzzes lists (``fuzz_evaluator``) or points (``fuzz_batches``)."""
+    """Return the program of a target."""
     return program(driver, flags=SANITIZE, compiler="clang++").path()
 
 

@@ -1,20 +1,23 @@
-"""Coverage-guided fuzzing of what reads texts: ``python tests/fuzz_parser.py --seconds 600``.
+"""Coverage-guided fuzzing of what reads files and programs: ``python tests/fuzz_files.py``.
 
-Mapping and hardware files as the drop-in reads them, mappings as Python does, rows' dataflows and
-layers. Needs atheris, libFuzzer for Python (pip install atheris). What it learns stays in
-``build/fuzz/parser``, an input that fails beside it.
+All targets of ``file_targets``, or those named, each for ``--seconds``. Needs atheris, libFuzzer
+for Python (pip install atheris), and onnx. What a target learns stays in ``build/fuzz``, an input
+that fails, or that takes a minute, beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-CORPUS = Path(__file__).parents[1] / "build" / "fuzz" / "parser"
-INSTRUMENTED = ["maestro_env"]
+CORPORA = Path(__file__).parents[1] / "build" / "fuzz"
+INSTRUMENTED = ["maestro_env", "experiments.commands"]
+LONGEST = 60  # seconds of an input
+TARGETS = ("parser", "certificates", "accelerators", "onnx", "programs")
 
 
 def plant(corpus: Path, seeds: Iterable[bytes]) -> None:
@@ -24,21 +27,29 @@ def plant(corpus: Path, seeds: Iterable[bytes]) -> None:
         (corpus / hashlib.sha1(seed, usedforsecurity=False).hexdigest()).write_bytes(seed)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=600)
-    given = parser.parse_args()
-    try:
-        import atheris
-    except ImportError:
-        sys.exit("fuzzing the parsers needs atheris (pip install atheris)")
+def fuzz(name: str, seconds: int) -> None:
+    """Fuzz a target; it ends the process."""
+    import atheris
+
     # Only modules imported in here report what they run.
     with atheris.instrument_imports(include=INSTRUMENTED):
-        import parser_target
-    plant(CORPUS, parser_target.seeds())
-    options = (f"-max_total_time={given.seconds}", f"-artifact_prefix={CORPUS}-", str(CORPUS))
-    atheris.Setup([sys.argv[0], *options], parser_target.check)
+        import file_targets
+    target, corpus = file_targets.TARGETS[name], CORPORA / name
+    plant(corpus, target.seeds())
+    limits = (f"-max_total_time={seconds}", f"-timeout={LONGEST}", f"-artifact_prefix={corpus}-")
+    atheris.Setup([sys.argv[0], *limits, str(corpus)], target.check)
     atheris.Fuzz()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", default=TARGETS, metavar="TARGET")
+    parser.add_argument("--seconds", type=int, default=600)
+    given = parser.parse_args()
+    for name in given.targets if len(given.targets) > 1 else ():
+        subprocess.run([sys.executable, __file__, name, f"--seconds={given.seconds}"], check=True)
+    if len(given.targets) == 1:
+        fuzz(given.targets[0], given.seconds)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""What files and programs of others must do, whatever they say: be read, or refused by our error.
+
+Targets by name: texts to begin with, and what checks any other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import onnx_models
+import parser_target
+from certificate_forger import TINY, tiny
+from optimum_helpers import EDP, every_vector
+from test_architecture_files import ACCELFORGE, TIMELOOP
+
+from experiments.commands.benchmark.program import ProgramMapper
+from experiments.commands.verify.certificate.check import verify
+from maestro_env.accelerators.finding import built_chips, find_hardware, find_hierarchy
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.workloads.files.onnx_network import read_onnx
+
+FOLDER = tempfile.TemporaryDirectory()
+BUDGET = 4
+
+
+def written(name: str, data: bytes) -> Path:
+    path = Path(FOLDER.name) / name
+    path.write_bytes(data)
+    return path
+
+
+@cache
+def least_edp() -> float:
+    return float(np.nanmin(TINY.score(every_vector(TINY.space), EDP)[0]))
+
+
+def certificates() -> Iterator[bytes]:
+    """Yield some before compression, one of which claims too much."""
+    yield from (tiny(share).content() for share in (1.0, 0.9, 0.5))
+    yield tiny().content(bound=least_edp() * 1.01, optimum=None)
+
+
+def check_certificate(data: bytes) -> None:
+    """A bound that is accepted is none above the least of all vectors."""
+    with suppress(MaestroEnvError):
+        claim = verify(written("certificate.gz", gzip.compress(data, 0))).claim
+        known = claim.problem == TINY and claim.objective == EDP
+        assert not known or claim.bound <= least_edp(), claim.bound
+
+
+def accelerators() -> Iterator[bytes]:
+    yield from (path.read_bytes() for path in built_chips().values())
+    yield from (TIMELOOP.encode(), ACCELFORGE.encode(), b"num_pes: 16\nl1_bytes: 512\n")
+
+
+def check_accelerator(data: bytes) -> None:
+    """What is read can be written and read again."""
+    path = str(written("accelerator.yaml", data))
+    with suppress(MaestroEnvError):
+        find_hardware(path)
+    with suppress(MaestroEnvError):
+        found = find_hierarchy(path)
+        assert read_hierarchy(hierarchy_text(found)) == found
+
+
+def models() -> Iterator[bytes]:
+    node = onnx_models.node
+    shapes = [node("Shape", "a", "s"), node("Reshape", "b s", "c"), node("Gemm", "a c")]
+    lstm = node("LSTM", "x w r", "_ y", hidden_size=5)
+    for nodes, inputs in (
+        ([node("Conv", "x w", pads=[1, 1, 1, 1])], {"x": [1, 4, 8, 8], "w": [6, 4, 3, 3]}),
+        ([node("MatMul", "a b")], {"a": ["batch", 4, 8], "b": [8, 6]}),
+        (shapes, {"a": [4, 4], "b": [2, 8]}),
+        ([node("Einsum", "a b", equation="bij,bjk->bik")], {"a": [2, 3, 4], "b": [2, 4, 5]}),
+        ([lstm], {"x": [7, 1, 3], "w": [1, 20, 3], "r": [1, 20, 5]}),
+    ):
+        yield onnx_models.model(nodes, inputs).SerializeToString()
+
+
+def check_model(data: bytes) -> None:
+    with suppress(MaestroEnvError):
+        assert read_onnx(written("model.onnx", data), {"batch": 2}).macs > 0
+
+
+def answers() -> Iterator[bytes]:
+    point = [0] * len(TINY.space.sizes)
+    yield from (json.dumps({"ask": [point] * count}).encode() + b"\n" for count in (1, 2, BUDGET))
+
+
+def check_answers(data: bytes) -> None:
+    """Whatever a program says, it has no more than its budget."""
+    evaluator = Evaluator(TINY, EDP, BUDGET)
+    with suppress(MaestroEnvError):
+        program = ProgramMapper(f"cat {written('answers', data)}")
+        program.search(evaluator, BUDGET, np.random.default_rng(0))
+    assert evaluator.used <= BUDGET
+
+
+TARGETS = {
+    "parser": (parser_target.seeds, parser_target.check),
+    "certificates": (certificates, check_certificate),
+    "accelerators": (accelerators, check_accelerator),
+    "onnx": (models, check_model),
+    "programs": (answers, check_answers),
+}
