@@ -39,7 +39,7 @@ Costs::Costs(const Accelerator& accelerator, const Options& options,
       edge_(accelerator.elements.size()) {
   for (std::size_t b = 0; b < boundaries.size(); ++b) {
     const auto& [tensor, parent, child] = boundaries[b];
-    const auto end_at = [&](int element) {
+    const auto end_at = [&, tensor = tensor](int element) {
       return End{memory(element).pool, static_cast<double>(memory(element).width[tensor])};
     };
     parents_.push_back(end_at(parent));
