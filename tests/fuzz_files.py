@@ -34,10 +34,10 @@ def fuzz(name: str, seconds: int) -> None:
     # Only modules imported in here report what they run.
     with atheris.instrument_imports(include=INSTRUMENTED):
         import file_targets
-    target, corpus = file_targets.TARGETS[name], CORPORA / name
-    plant(corpus, target.seeds())
+    (seeds, check), corpus = file_targets.TARGETS[name], CORPORA / name
+    plant(corpus, seeds())
     limits = (f"-max_total_time={seconds}", f"-timeout={LONGEST}", f"-artifact_prefix={corpus}-")
-    atheris.Setup([sys.argv[0], *limits, str(corpus)], target.check)
+    atheris.Setup([sys.argv[0], *limits, str(corpus)], check)
     atheris.Fuzz()
 
 
@@ -46,10 +46,11 @@ def main() -> None:
     parser.add_argument("targets", nargs="*", default=TARGETS, metavar="TARGET")
     parser.add_argument("--seconds", type=int, default=600)
     given = parser.parse_args()
-    for name in given.targets if len(given.targets) > 1 else ():
-        subprocess.run([sys.executable, __file__, name, f"--seconds={given.seconds}"], check=True)
     if len(given.targets) == 1:
         fuzz(given.targets[0], given.seconds)
+    own = [sys.executable, __file__, f"--seconds={given.seconds}"]
+    ended = [subprocess.run([*own, name]).returncode for name in given.targets]
+    sys.exit(any(ended))
 
 
 if __name__ == "__main__":
