@@ -45,7 +45,7 @@ fuzz: sanitized
 # The address and undefined-behaviour sanitizers: random inputs, searches, proofs and their checker.
 sanitize: sanitized
 	$(SANITIZED) tests/fuzz.py --actions 100000 --lists 10000
-	$(SANITIZED) -P -m pytest -rs $(wildcard $(CORE:%=tests/test_%*.py))
+	$(SANITIZED) -P -m pytest -rs -k "not under_a_second" $(wildcard $(CORE:%=tests/test_%*.py))
 
 # Copies of the packages, with a core of their own.
 sanitized: $(VENV)/.installed

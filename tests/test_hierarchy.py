@@ -225,6 +225,14 @@ def test_a_layer_that_cannot_be_counted_overflows() -> None:
     assert status == "overflow"
 
 
+def test_gaps_that_cannot_be_counted_overflow() -> None:
+    # (2**20 - 1) * 2**16 + 1 words a row, and as many rows, are more than 2**63.
+    shape = Shape({"P": 2**20, "Q": 2**20}, stride=(2**16, 2**16))
+    for gaps, status in ((False, "ok"), (True, "overflow")):
+        hierarchy = Hierarchy([MemoryElement(name="M", bw=8, gaps=gaps), MemoryElement(name="N")])
+        assert HierarchyEvaluator(shape, hierarchy).evaluate([[], []])[1] == status
+
+
 def test_parts_of_a_memory_share_its_room_and_its_ports() -> None:
     inner = MemoryElement(name="weights", keeps=("filter",), pool="L1", width_bits=4)
     outer = MemoryElement(name="L1", keeps=("input", "output"), capacity_bits=100, bw=8)

@@ -1,5 +1,7 @@
 #include "model.hpp"
 
+#include <algorithm>
+
 namespace gym::hierarchy {
 
 Model::Model(const Shape& shape, const Accelerator& accelerator, const Options& options)
@@ -10,11 +12,17 @@ Model::Model(const Shape& shape, const Accelerator& accelerator, const Options& 
       traffic_(shape_, accelerator_, options_),
       costs_(accelerator_, options_, traffic_.boundaries()) {}
 
-// A word counts in a step in which a MAC touches it, so no counter exceeds this product (H7).
+// A word counts in a step in which a MAC touches it, or lies in a gap behind such a one, so no
+// counter exceeds this product (H7).
 bool Model::overflows() const {
-  double levels = 1;
-  for (const Element& each : accelerator_.elements) levels += each.is_memory ? 1 : 0;
-  return levels * shape_.macs_estimate() * nest_.units_estimate() >= 0x1p60;
+  double levels = 1, gaps = 1;
+  for (const Element& each : accelerator_.elements) {
+    levels += each.is_memory ? 1 : 0;
+    if (!each.memory.gaps) continue;
+    gaps = static_cast<double>(std::max(shape_.stride[0], shape_.dilation[0])) *
+           static_cast<double>(std::max(shape_.stride[1], shape_.dilation[1]));
+  }
+  return levels * shape_.macs_estimate() * nest_.units_estimate() * gaps >= 0x1p60;
 }
 
 Verdict Model::evaluate(Mapping mapping, Figures& figures, bool of_overflows) {

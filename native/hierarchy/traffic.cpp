@@ -71,14 +71,16 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
   const Memory& memory = accelerator_.elements[holder.pool].memory;
   const std::int64_t width = holder.width[boundary.tensor];
   const bool gaps = memory.gaps && boundary.tensor == kInput;
-  std::int64_t words = 1;
-  for (const LoopId d : dims_) words *= is_single(boundary.tensor, d) ? shape_.extent[d] : 1;
+  // Of the whole tensor; there may be more than an integer holds.
+  double bits = static_cast<double>(width);
+  const auto add_axis = [&bits](std::int64_t words) { bits *= static_cast<double>(words); };
+  for (const LoopId d : dims_) add_axis(is_single(boundary.tensor, d) ? shape_.extent[d] : 1);
   for (const Axis& axis : axes_) {
     if (!slides(boundary.tensor, axis.output)) continue;
     const std::int64_t outputs = shape_.extent[axis.output], taps = shape_.extent[axis.window];
-    words *= gaps ? axis.span(outputs, taps) : axis.sliding.words({outputs, taps});
+    add_axis(gaps ? axis.span(outputs, taps) : axis.sliding.words({outputs, taps}));
   }
-  const bool misses = static_cast<double>(words) * static_cast<double>(width) > memory.cache.bits;
+  const bool misses = bits > memory.cache.bits;
   const auto of = [&](std::int64_t bits) { return std::max<std::int64_t>(1, bits / width); };
   return {of(memory.beat_bits), misses ? of(memory.cache.line_bits) : 0, gaps};
 }
