@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from mappers.learners.value_based.course import Course  # noqa: E402
 from mappers.learners.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
 from mappers.learners.value_based.learner import ValueLearner  # noqa: E402
 from mappers.learners.value_based.settings import Settings  # noqa: E402
+from mappers.parts import arrays  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -203,7 +206,7 @@ def test_files_hold_agents_and_what_they_took(
     row = tuple(np.argwhere(~kept.masks[0])[0])
     kept.parameters[0][row] = 1
     kept.save(path)
-    with pytest.raises(AgentsError, match="is damaged: it has weights that its masks do not have"):
+    with pytest.raises(AgentsError, match="npz: it has weights that its masks do not have"):
         read_agents(path)
     content = path.read_bytes()
     damaged = [bytes([*content[:at], content[at] ^ 255, *content[at + 1 :]]) for at in (60, 300)]
@@ -211,6 +214,45 @@ def test_files_hold_agents_and_what_they_took(
         path.write_bytes(each)
         with pytest.raises(AgentsError, match="cannot read the checkpoint"):
             read_agents(path)
+
+
+def _header(shape: int) -> bytes:
+    file = BytesIO()
+    described = {"descr": "|u1", "fortran_order": False, "shape": (shape,)}
+    np.lib.format.write_array_header_1_0(file, described)
+    return file.getvalue()
+
+
+def _text(course: object) -> bytes:
+    file = BytesIO()
+    np.save(file, np.array(course if isinstance(course, str) else json.dumps(course)))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("course", "flags", "told"),
+    [
+        (_text("[" * 100_000), 0, "recursion"),
+        (_text({"settings": "none"}), 0, "'str' object"),
+        (_text({"settings": {"hidden": [2], "worth": "x"}}), 0, "argument"),
+        (_text([]), 1, "is encrypted"),
+        (_header(2**50), 0, "Unable to allocate"),
+        (_header(10**6) + bytes(10**6), 0, "has 1,000,128 bytes of arrays; allowed: 1,000,000"),
+    ],
+)
+def test_whatever_a_file_of_agents_holds_is_refused_as_such(
+    course: bytes, flags: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "_MOST_BYTES", 10**6)
+    path = tmp_path / "agents.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("course.npy", course)
+    content = bytearray(path.read_bytes())
+    content[6] |= flags
+    content[content.index(b"PK\x01\x02") + 8] |= flags
+    path.write_bytes(content)
+    with pytest.raises(AgentsError, match=f"cannot read the checkpoint .*agents.npz: .*{told}"):
+        read_agents(path)
 
 
 @pytest.mark.usefixtures("meeting")

@@ -15,7 +15,7 @@ from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.transformer.model import Gpt, GptShape, TransformerError
 from mappers.learners.transformer.schedule import Arm, Schedule
 from mappers.learners.transformer.training import Training
-from mappers.parts.arrays import UNREADABLE, Booleans, Floats32, Integers
+from mappers.parts.arrays import Booleans, Floats32, Integers, opened_checkpoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,30 +75,23 @@ def read_gpt(path: Path | str) -> GptCheckpoint:
     Raises:
         TransformerError: no such file, or one whose masks do not fit its weights and its history.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            fields = json.loads(str(file["arm"]))
-            shape, schedule = GptShape(**fields.pop("shape")), Schedule(**fields.pop("schedule"))
-            arrays = {
-                kind: {
-                    name.removeprefix(kind): file[name]
-                    for name in file.files
-                    if name.startswith(kind)
-                }
-                for kind in ("weight/", "mask/")
+    with opened_checkpoint(path, TransformerError) as file:
+        fields = json.loads(str(file["arm"]))
+        shape, schedule = GptShape(**fields.pop("shape")), Schedule(**fields.pop("schedule"))
+        arrays = {
+            kind: {
+                name.removeprefix(kind): file[name] for name in file.files if name.startswith(kind)
             }
-            history = file["history"]
-            arm = Arm(**fields, shape=shape, schedule=schedule)
-            weights, masks = arrays["weight/"], arrays["mask/"]
-            matrices = [
-                (name, weights[name], mask, links)
-                for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True)
-            ]
-    except UNREADABLE as error:
-        raise TransformerError(f"cannot read the checkpoint {path}: {error}") from None
-    for name, matrix, mask, links in matrices:
-        if matrix.shape != mask.shape or matrix[~mask].any() or mask.sum() != links:
-            raise TransformerError(
-                f"the checkpoint {path} is damaged: {name} has weights that its mask does not have"
-            )
+            for kind in ("weight/", "mask/")
+        }
+        history = file["history"]
+        arm = Arm(**fields, shape=shape, schedule=schedule)
+        weights, masks = arrays["weight/"], arrays["mask/"]
+        matrices = [
+            (name, weights[name], mask, links)
+            for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True)
+        ]
+        for name, matrix, mask, links in matrices:
+            if matrix.shape != mask.shape or matrix[~mask].any() or mask.sum() != links:
+                raise TransformerError(f"{name} has weights that its mask does not have")
     return GptCheckpoint(arm, weights, masks, history)

@@ -18,7 +18,7 @@ from mappers.learners.off_policy.networks import Networks
 from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.learner import ValueLearner
 from mappers.learners.value_based.settings import Settings
-from mappers.parts.arrays import UNREADABLE, Booleans, Floats32
+from mappers.parts.arrays import Booleans, Floats32, opened_checkpoint
 
 
 class AgentsError(MaestroEnvError, ValueError):
@@ -76,22 +76,17 @@ def read_agents(path: Path | str) -> AgentsCheckpoint:
     Raises:
         AgentsError: no such file, or one with weights that its masks do not have.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            fields = json.loads(str(file["course"]))
-            hidden = tuple(fields["settings"].pop("hidden"))
-            settings = Settings(**fields.pop("settings"), hidden=hidden)
-            course = Course(**fields, settings=settings)
-            layers = range(sum(name.startswith("mask/") for name in file.files))
-            parameters = [file[f"parameter/{number}"] for number in range(2 * len(layers))]
-            masks = [file[f"mask/{number}"] for number in layers]
-    except UNREADABLE as error:
-        raise AgentsError(f"cannot read the checkpoint {path}: {error}") from None
-    for weights, mask in zip(parameters[::2], masks, strict=True):
-        if weights.shape != mask.shape or weights[~mask].any():
-            raise AgentsError(
-                f"the checkpoint {path} is damaged: it has weights that its masks do not have"
-            )
+    with opened_checkpoint(path, AgentsError) as file:
+        fields = json.loads(str(file["course"]))
+        hidden = tuple(fields["settings"].pop("hidden"))
+        settings = Settings(**fields.pop("settings"), hidden=hidden)
+        course = Course(**fields, settings=settings)
+        layers = range(sum(name.startswith("mask/") for name in file.files))
+        parameters = [file[f"parameter/{number}"] for number in range(2 * len(layers))]
+        masks = [file[f"mask/{number}"] for number in layers]
+        for weights, mask in zip(parameters[::2], masks, strict=True):
+            if weights.shape != mask.shape or weights[~mask].any():
+                raise AgentsError("it has weights that its masks do not have")
     return AgentsCheckpoint(course, parameters, masks)
 
 
