@@ -19,6 +19,7 @@ pytest.importorskip("torch", reason="needs the extra rl")
 
 import torch
 
+from mappers.learners.quantised import actorq
 from mappers.learners.quantised.actorq import ACTING, DISCOUNT, STEPS, ActorError, Plan
 from mappers.learners.quantised.quantiser import Layers
 from mappers.learners.quantised.single import FOLLOW, Ddpg, Dqn, SingleLearner
@@ -145,7 +146,9 @@ def test_rows_have_the_rewards_of_several_steps_or_of_those_that_are_left() -> N
         assert rows.rewards[at, 0] == pytest.approx(gained, abs=1e-5)
 
 
-def test_policies_are_pulled_until_an_actor_is_killed_which_ends_all() -> None:
+def test_policies_are_pulled_until_an_actor_stops_or_is_killed_which_ends_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     plan, before = Plan(Sleeping, (4, 4), 2, 0.5, 10, 8, 8, batch=4, least=8), files()
     with idle(plan) as system:
         elapsed = system.run(0.6)
@@ -160,6 +163,13 @@ def test_policies_are_pulled_until_an_actor_is_killed_which_ends_all() -> None:
         assert (whole[:, ACTING.index("step")] >= SLEPT * inserted / 2 * 0.8).all()
 
         pids = [each.pid for each in system.processes if each.pid is not None]
+        os.kill(pids[1], signal.SIGSTOP)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(actorq, "_PATIENCE", 0.3)
+            with pytest.raises(ActorError, match=r"actor 1 of 2 has stood still for 0\.3 s"):
+                system.run(1000)
+        os.kill(pids[1], signal.SIGCONT)
+
         killing = Timer(0.1, os.kill, (pids[1], signal.SIGKILL))
         killing.start()
         began = time.perf_counter()

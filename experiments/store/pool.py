@@ -108,7 +108,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
     finally:
         with cli.undisturbed():
             for each in processes:
-                each.terminate()
+                each.kill()  # One that is stopped would not heed less.
                 each.join()
             died = any(each.exitcode not in (0, cli.FAILED) for each in processes)
             for directory in {each.work.directory for each in tasks} if died else ():

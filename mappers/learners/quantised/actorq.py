@@ -36,7 +36,7 @@ from mappers.learners.quantised.shared import (
 )
 from mappers.learners.replay.layouts import Batch, Fields, make_replay
 from mappers.learners.replay.samplers import Uniform
-from mappers.parts.arrays import Floats, Floats32
+from mappers.parts.arrays import Booleans, Floats, Floats32
 
 if TYPE_CHECKING:
     from mappers.learners.quantised.single import SingleLearner
@@ -54,12 +54,15 @@ STEPS = 5
 
 _DISCOUNTS = [DISCOUNT**step for step in range(STEPS)]
 _REPLAY_ROWS, _RING_ROWS, _CALIBRATION = 100_000, 8192, 256
+# An actor is taken for stalled after so many seconds. One look at actors counts for no more than
+# another number of them, so that nobody is blamed where all have stood still.
+_PATIENCE, _LOOK = 60.0, 1.0
 # Of an actor, times its number; below the seeds of evaluations.
 _SEEDS = 10_000
 
 
 class ActorError(MaestroEnvError, RuntimeError):
-    """An actor ended before its learner."""
+    """An actor ended before its learner, or stands still."""
 
 
 @dataclass(frozen=True)
@@ -300,6 +303,8 @@ class ActorQ:
         self._published = 0
         self.seconds: Floats = np.zeros(len(LEARNING))
         self._laps = Laps(LEARNING, self.seconds)
+        self._looked, self._moved = time.perf_counter(), np.zeros(plan.actors)
+        self._still = np.zeros(plan.actors)
         spawn = get_context("spawn")
         self.processes = [
             spawn.Process(target=_act, args=(plan, number, self.memory))
@@ -315,14 +320,14 @@ class ActorQ:
         """Start the actors, and wait until they are ready.
 
         Raises:
-            ActorError: one of them ended.
+            ActorError: one of them ended, or does not get ready.
         """
         try:
             with ctrl_c_held_back():
                 for each in self.processes:
                     each.start()
             while not self.memory.made.array.all():
-                self.look_after_actors()
+                self._require_moves(self.memory.made.array == 0)
                 time.sleep(NAP)
         except BaseException:
             self.__exit__()
@@ -340,14 +345,14 @@ class ActorQ:
         """Let all processes work for some seconds; return how many it were, to the last update.
 
         Raises:
-            ActorError: an actor ended.
+            ActorError: an actor ended, or stands still.
         """
         began = time.perf_counter()
         self._laps.skip()
         self.memory.going.array[0] = 1
         try:
             while time.perf_counter() - began < seconds:
-                self.look_after_actors()
+                self._require_moves(np.ones(len(self.processes), bool))
                 self._turn()
         finally:
             self.memory.going.array[0] = 0
@@ -397,6 +402,20 @@ class ActorQ:
                     f"actor {number} of {len(self.processes)} ended with exit status "
                     f"{each.exitcode}; the learner and the other actors ended, too"
                 )
+
+    def _require_moves(self, due: Booleans) -> None:
+        """Raise ``ActorError`` if one of the actors of which this is due ended or stands still."""
+        self.look_after_actors()
+        moved, now = self.memory.seconds.array.sum(axis=1), time.perf_counter()
+        self._still += min(now - self._looked, _LOOK)
+        self._still[(moved != self._moved) | ~due] = 0
+        self._looked, self._moved = now, moved
+        if self._still.max() > _PATIENCE:
+            raise ActorError(
+                f"actor {self._still.argmax()} of {len(self.processes)} has stood still for "
+                f"{_PATIENCE:g} s, perhaps because it is stopped; the learner and the other actors "
+                "ended, too"
+            )
 
 
 def _act(plan: Plan, number: int, memory: Memory) -> None:
