@@ -57,6 +57,12 @@ class Config:
     labels: str | None = option(
         None, "run: solved training problems, for the mapper library", value="directory"
     )
+    seconds: float = option(
+        600.0,
+        "run, score: seconds after which a search of program:COMMAND is cut off",
+        least=0.1,
+        most=10**6,
+    )
     authors: str | None = option(None, "run: whose method it is, for the card of the entry")
     code: str | None = option(None, "run: where its code is, for the card", value="address")
     training: str | None = option(
@@ -96,9 +102,9 @@ def _list(config: Config) -> int:
 
 
 _OF_PROBLEMS = ("split", "networks", "seed")
-_OF_RUN = ("seeds", "samples", "labels", "authors", "code", "training")
+_OF_RUN = ("seeds", "samples", "labels", "seconds", "authors", "code", "training")
 ACTIONS: Mapping[str, Action] = {
     "run": Action(_run, (*_OF_PROBLEMS, *_OF_RUN, "jobs", "out")),
-    "score": Action(_score, (*_OF_PROBLEMS, "again", "out")),
+    "score": Action(_score, (*_OF_PROBLEMS, "again", "seconds", "out")),
     "list": Action(_list, ("networks", "seed")),
 }

@@ -37,10 +37,12 @@ class Method:
             ``program:COMMAND`` (``ProgramMapper``). In each, ``{network}`` is replaced by the held
             network.
         labels: directory of solved training problems, for the mapper ``library``.
+        seconds: that a search of a program may take.
     """
 
     text: str
     labels: str | None = None
+    seconds: float = 600.0
 
     def __str__(self) -> str:
         return self.text
@@ -71,7 +73,7 @@ class Method:
             MaestroEnvError: nothing of this name, or a setting it does not have.
         """
         if self.command is not None:
-            return ProgramMapper(self.command.replace("{network}", network))
+            return ProgramMapper(self.command.replace("{network}", network), self.seconds)
         made = _make(self._made(network))
         if isinstance(made, LibraryMapper):
             held = frozenset(each.shape for each in problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +12,21 @@ from typing import Any
 import numpy as np
 
 from experiments.commands.benchmark.methods import Method
+from experiments.commands.benchmark.talking import TimedOutError
 from experiments.problems.held import Held
 from experiments.search.searches import Recorder, UnspentError, stream
 from experiments.shell.files import distinct_name
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
-from maestro_env.base.errors import MaestroEnvError, quoted
+from maestro_env.base.errors import MaestroEnvError, printable, quoted
 
 
 class SearchError(MaestroEnvError, RuntimeError):
     """A search that ended by an error; the message names its problem."""
 
+
+TIMED_OUT = {"status": "timed out"}
+"""What an entry has besides if a program did not end its search in time."""
 
 CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 10_000, 20_000)
 
@@ -104,14 +109,25 @@ class Searches(Record[Evaluation]):
                 raise SearchError(f"{held}: {told}") from error
         return {"problems": found, "seconds": round(time.perf_counter() - began, 3)}
 
-    def search(self, held: Held) -> dict[str, Any]:
-        """Return what the method finds on one of the problems, as the record has it."""
-        evaluator = Recorder(held.goal.problem, held.goal.objective, self.samples)
-        mapper = self.method.mapper(self.network, self.problems)
-        mapper.search(evaluator, self.samples, stream(evaluator, self.method.key, self.seed))
+    def search(self, held: Held, until: int | None = None) -> dict[str, Any]:
+        """Return what the method finds on one of the problems, as the record has it.
+
+        Args:
+            held: the problem.
+            until: number of samples after which it has timed out before.
+        """
+        evaluator = Recorder(held.goal.problem, held.goal.objective, until or self.samples)
+        mapper, more = self.method.mapper(self.network, self.problems), TIMED_OUT if until else {}
+        try:
+            mapper.search(evaluator, self.samples, stream(evaluator, self.method.key, self.seed))
+        except TimedOutError as error:
+            if not (evaluator.used and evaluator.remaining):
+                raise
+            more, told = TIMED_OUT, f"{error}; {evaluator.used} of {self.samples} samples count"
+            print(printable(f"warning: {held}: {told}"), file=sys.stderr)
         if evaluator.remaining and not (evaluator.used and self.method.may_end_early):
             raise UnspentError(f"it spent {evaluator.used} of {self.samples} evaluations")
-        return _entry(evaluator, self.samples)
+        return _entry(evaluator, self.samples) | more
 
     def parse(self, entry: dict[str, Any]) -> Evaluation:
         return evaluation(self.path, entry, self.problems)
@@ -142,6 +158,8 @@ def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Flo
     ended = entry["ended"]
     if ended is not None and not (type(ended) is int and 0 < ended < counts[-1]):
         raise ValueError(f"it ended after {ended!r} of {counts[-1]} samples")
+    if "status" in entry and (ended is None or not TIMED_OUT.items() <= entry.items()):
+        raise ValueError(f"its status is {entry['status']!r}, and it ended after {ended} samples")
     if len(bytes.fromhex(entry["trace"])) != 32:
         raise ValueError(f"the digest of its samples is {entry['trace']!r}")
     for vector, value in zip(vectors, values, strict=True):
@@ -170,6 +188,6 @@ def _entry(evaluator: Recorder, samples: int) -> dict[str, Any]:
         "values": [None if each is None else float(values[each]) for each in found],
         "vectors": [None if each is None else evaluator.points[each].tolist() for each in found],
         "valid": np.cumsum(status == 0)[last].tolist(),
-        "ended": evaluator.used if evaluator.remaining else None,
+        "ended": evaluator.used if evaluator.used < samples else None,
         "trace": evaluator.digest,
     }

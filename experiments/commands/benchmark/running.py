@@ -25,7 +25,7 @@ from experiments.store.versions import processor, versions
 def run(config: Any) -> int:
     """Search what the entry lacks, show how it stands, and return the exit status."""
     text = _one(config, "METHOD")
-    method = Method(text, config.labels)
+    method = Method(text, config.labels, config.seconds)
     every = find_problems(config.split, config.networks, config.seed)
     split = SPLITS[config.split]
     samples, seeds = config.samples or split.samples, config.seeds or split.seeds

@@ -59,7 +59,7 @@ def score(config: Any) -> int:
         raise RecordError(f"none of the entries has split {config.split} from any seed in full")
     for entry, evaluations in zip(entries, found, strict=True):
         if entry.counted and config.again:
-            _search_again(entry, evaluations, problems, config.again)
+            _search_again(entry, evaluations, problems, config)
     kinds = {
         kind: of_kind
         for kind, counted in KINDS.items()
@@ -131,7 +131,7 @@ def _names(entries: Sequence[Entry]) -> dict[Entry, str]:
 
 
 def _search_again(
-    entry: Entry, evaluations: Sequence[Evaluation], problems: Problems, count: int
+    entry: Entry, evaluations: Sequence[Evaluation], problems: Problems, config: Any
 ) -> None:
     """Make some searches of a counted entry again.
 
@@ -139,17 +139,19 @@ def _search_again(
         RecordError: one looks at other samples than it says, or finds others.
     """
     every = [(one, held) for one in evaluations for held in problems[one.network]]
-    for one, held in Random().sample(every, min(count, len(every))):
+    for one, held in Random().sample(every, min(config.again, len(every))):
         told = read_record(one.path, "")
         facts = told["searches"]
-        method = Method(entry.card.method, facts["labels"])
+        method = Method(entry.card.method, facts["labels"], config.seconds)
         if method.files(one.network) != facts["files"]:
             raise RecordError(f"{one.path} was made with other files than those that are here")
+        found = told["problems"][held.key]
+        until = found["ended"] if "status" in found else None
         again = Searches(
             *(method, facts["split"], one.network, problems[one.network], one.seed, one.samples),
             directory=entry.path,
-        ).search(held)
-        if again != told["problems"][held.key]:
+        ).search(held, until)
+        if again != found:
             raise RecordError(
                 f"{one.path}: the search of {held.key} finds something else when it is made "
                 f"again; it was made with {quoted(told.get('versions'))}"
