@@ -20,13 +20,25 @@ def node(operator: str, inputs: str, outputs: str = "y", **attributes: object) -
     return helper.make_node(operator, names, outputs.split(), **attributes)
 
 
+def value(name: str, shape: Sequence[Size] | None = None) -> onnx.ValueInfoProto:
+    """Write what a file says of a tensor."""
+    return helper.make_tensor_value_info(name, FLOAT, shape)
+
+
 def model(
     nodes: Sequence[onnx.NodeProto], inputs: Mapping[str, Sequence[Size]], **more: object
 ) -> onnx.ModelProto:
-    """Return a model whose result is ``y``; ``opset``, ``domains``, ``weights`` may be given."""
-    values = [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in inputs.items()]
-    result = [helper.make_tensor_value_info("y", FLOAT, None)]
-    graph = helper.make_graph(nodes, "graph", values, result, more.get("weights", ()))
+    """Return a model whose results are what no node reads, if no ``results`` are given.
+
+    ``opset``, ``domains``, ``weights`` may be given, and ``stated``, shapes that the file has.
+    """
+    values = [value(name, shape) for name, shape in inputs.items()]
+    read = {name for each in nodes for name in each.input}
+    unread = [name for each in nodes for name in each.output if name and name not in read]
+    stated = {name: value(name, shape) for name, shape in more.get("stated", {}).items()}
+    results = [stated.pop(name, value(name)) for name in more.get("results", unread)]
+    graph = helper.make_graph(nodes, "graph", values, results, more.get("weights", ()))
+    graph.value_info.extend(stated.values())
     domains = [helper.make_opsetid(each, 1) for each in more.get("domains", ())]
     opsets = [helper.make_opsetid("", more.get("opset", 23)), *domains]
     return helper.make_model(graph, opset_imports=opsets)

@@ -90,9 +90,13 @@ BAD = {
         "a window of 3 .dilation 1. is larger than the padded input of 2",
     ),
     "channels": (data(CONV, SHAPES | {"x": [1, 5, 9, 9]}), "filters of 4 channels for 5"),
-    "stride": (data([node("Conv", "x w", strides=[0, 1])]), "stride 0, dilation 1; least: 1"),
-    "pads": (data([node("Conv", "x w", pads=[1, 1])]), "attribute pads is .*, not 4"),
+    "stride": (
+        data([node("Conv", "x w", strides=[0, 1])]),
+        "Conv .y., .*strides must only contain positive",
+    ),
+    "pads": (data([node("Conv", "x w", pads=[1, 1])]), "Conv .y., .*pads has incorrect size"),
     "inner": (data([node("MatMul", "x w")]), "shapes|Incompatible"),
+    "result": (data([node("Einsum", "x", equation="abcd->z")]), "contains a label missing"),
     "name": (
         data([node("Conv", "x w", name="called")]).replace(b"called", b"cal\xff\xfed"),
         "has a name that is not text; it is damaged",
@@ -196,7 +200,7 @@ def test_bodies_are_left_out(tmp_path: Path) -> None:
         node("MatMul", "x x"),
     ]
     network = find_network(save(tmp_path, model(nodes, {"x": [4, 4], "c": []})))
-    reason = "in the body of If; how often it is executed is not in the file"
+    reason = "in a branch of If, whose condition is computed"
     assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2
     assert network.macs == 64
 
@@ -215,7 +219,7 @@ def test_open_dimensions_are_asked_for_by_name(tmp_path: Path) -> None:
         "has no open dimension 'columns'; open: batch, rows",
         dict.fromkeys(("batch", "rows", "columns"), 3),
     )
-    refused(path, "dimension batch is 0; allowed: integers from 1", {"batch": 0, "rows": 9})
+    refused(path, "dimension batch is -1; allowed: integers from 0", {"batch": -1, "rows": 9})
     with pytest.raises(ArgumentTypeError, match=r"dimension rows is 1\.5; allowed: integers"):
         find_network(path, {"batch": 2, "rows": 1.5})
     (layer,) = find_network(path, {"batch": 2, "rows": 9}).layers

@@ -262,13 +262,12 @@ def test_attention_of_onnxruntime(tmp_path: Path, operator: str) -> None:
     inputs, attributes = LANGUAGE_MODELS[operator]
     # The opset is older than attention as an operator of its own.
     more = {**OURS, "num_heads": 3, "opset": 17, "outputs": "m a b", **attributes}
-    network = read(tmp_path, (operator, inputs, more, ""), node("MatMul", "m w"), w=[12, 8])
-    assert facts(network) == f"{PAST}, 1 GEMM M14 N8 K12"
+    network = read(tmp_path, (operator, inputs, more, ""), node("MatMul", "m w"), w=[15, 8])
+    assert facts(network) == f"{PAST}, 1 GEMM M14 N8 K15"
 
 
 # Operators that are left out, or have no MACs, beside one of 120 MACs.
 BESIDE = [
-    ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->iz"}, "an einsum whose result is"),
     ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->ii"}, "an einsum whose result is"),
     ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->i...i"}, "an einsum whose result is"),
     ("Conv", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),

@@ -139,7 +139,7 @@ def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> 
     """Multiply operands one after the other, left to right, and sum over what ``output`` lacks.
 
     A sum over one operand has no MACs; neither has a product without a sum in which one operand
-    scales the other.
+    scales the other. Which it is depends on the dimensions, not on their extents.
 
     Args:
         operands: the extent of every dimension of each; where it is 1, it is broadcast.
@@ -149,15 +149,17 @@ def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> 
     for label, extent in (item for operand in operands for item in operand.items()):
         if 1 not in (extents.get(label, 1), extent) and extents[label] != extent:
             raise LayerError(f"dimension {label} is {extents[label]} and {extent}")
-        extents[label] = max(extents.get(label, extent), extent) if extent else 0
-    sets = [{label for label, extent in each.items() if extent != 1} for each in operands]
+        if extents.get(label, 1) == 1:
+            extents[label] = extent
+    # Where a dimension of others is 1, an operand is the same along it, as if it had none.
+    sets = [{label for label, size in each.items() if size == extents[label]} for each in operands]
     products = []
     left = sets[0]
     for number, right in enumerate(sets[1:], start=1):
         kept = set(output).union(*sets[number + 1 :])
         parts = ((left - right) & kept, (left & right) - kept, (right - left) & kept)
         rows, inner, columns = (math.prod(extents[label] for label in part) for part in parts)
-        if inner > 1 or min(rows, columns) > 1:
+        if parts[1] or (parts[0] and parts[2]):
             times = math.prod(extents[label] for label in left & right & kept)
             products.append(Product(rows, inner, columns, times))
         left = (left | right) & kept

@@ -1,4 +1,4 @@
-"""Opens ONNX files and finds the shapes of their tensors; weights are neither needed nor read."""
+"""Opens ONNX files and follows what they execute; weights are neither needed nor read."""
 
 from __future__ import annotations
 
@@ -8,31 +8,26 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError
-from onnx import inliner, shape_inference
+from onnx import inliner
 
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import NetworkError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
-from maestro_env.workloads.files.onnx_microsoft import standardise
+from maestro_env.workloads.files.onnx_execution import Execution
+from maestro_env.workloads.files.onnx_tensors import MOST_VALUES, bodies_of
 
 # What a message of Protocol Buffers can hold.
 _MOST_BYTES = 2**31 - 1
 _MOST_NODES = 10**6
 _MOST_CALLS = 50
-# Shape inference computes with the values of small tensors, such as the target of a Reshape.
-_SMALL = 1024
-
-Shapes = Mapping[str, tuple[int, ...]]
-"""The shape of every tensor whose shape is known, by its name."""
 
 
-def open_onnx(
-    path: str | Path, dims: Mapping[str, int] | None = None
-) -> tuple[onnx.GraphProto, Shapes]:
-    """Return the graph of a file and its shapes.
+def open_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Execution:
+    """Return what a file executes.
 
     Args:
-        path: of the file; other files that it names are not opened.
+        path: of the file; of the other files that it names, only values of a few small tensors are
+            read, and only from its folder.
         dims: a number for every symbolic dimension of the inputs.
 
     Raises:
@@ -40,17 +35,16 @@ def open_onnx(
     """
     name = str(path)
     model = _parse(name, _read(path))
-    if not model.graph.node:
-        raise NetworkError(f"{name!r} is an ONNX model without nodes; export it again")
+    if not model.graph.node or not model.graph.output:
+        raise NetworkError(
+            f"{name!r} is an ONNX model without nodes or without outputs; export it again"
+        )
     _check_texts(name, model)
     _check_opsets(name, model)
     model = _inline(name, model)
-    standardise(model.graph)
     _drop_weights(model.graph)
     set_dims(name, model.graph, dims or {})
-    _check_order(name, model.graph)
-    model = _infer(name, model)
-    return model.graph, _shapes(model.graph)
+    return Execution(name, model, Path(path).parent, dims or {})
 
 
 def _read(path: str | Path) -> bytes:
@@ -85,7 +79,7 @@ def _check_texts(name: str, model: onnx.ModelProto) -> None:
     values = (*graph.input, *graph.output, *graph.value_info)
     dims = (dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim)
     bodies = (node for function in model.functions for node in function.node)
-    nodes = [node for node, _ in walk([*graph.node, *bodies])]
+    nodes = list(walk([*graph.node, *bodies]))
     texts = chain(
         (each.name for each in (*values, *graph.initializer, *model.functions)),
         (each.domain for each in (*model.opset_import, *model.functions)),
@@ -115,7 +109,7 @@ def _inline(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
     def size(nodes: Sequence[onnx.NodeProto], depth: int) -> int:
         if depth > _MOST_CALLS:
             raise NetworkError(f"{name!r} nests more than {_MOST_CALLS} functions, or calls itself")
-        return sum(1 + call(each, depth) for each, _ in walk(nodes))
+        return sum(1 + call(each, depth) for each in walk(nodes))
 
     def call(node: onnx.NodeProto, depth: int) -> int:
         key = (node.domain, node.op_type)
@@ -133,22 +127,23 @@ def _inline(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
         raise NetworkError(f"{name!r}: its functions do not fit: {_first_line(error)}") from None
 
 
-def walk(nodes: Sequence[onnx.NodeProto], inside: str = "") -> Iterator[tuple[onnx.NodeProto, str]]:
-    """Yield every node, and the type of the node in whose body it is, empty at the top."""
+def walk(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Yield every node, those in bodies of others too."""
     for node in nodes:
-        yield node, inside
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                yield from walk(graph.node, node.op_type)
+        yield node
+        for body in bodies_of(node):
+            yield from walk(body.node)
 
 
 def _drop_weights(graph: onnx.GraphProto) -> None:
     """Forget the values of large tensors: copying them takes time and memory."""
-    for tensor in graph.initializer:
-        if len(tensor.raw_data) > _SMALL:
+    attributes = (each for node in walk(graph.node) for each in node.attribute)
+    constants = (each.t for each in attributes if each.HasField("t"))
+    for tensor in chain(graph.initializer, constants):
+        if len(tensor.raw_data) > 8 * MOST_VALUES:
             tensor.ClearField("raw_data")
         for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
-            if len(getattr(tensor, field)) > _SMALL:
+            if len(getattr(tensor, field)) > MOST_VALUES:
                 tensor.ClearField(field)
 
 
@@ -166,15 +161,10 @@ def set_dims(name: str, graph: onnx.GraphProto, dims: Mapping[str, int]) -> None
             symbol = dim.dim_param or f"{value.name}_{place}"
             symbols.add(symbol)
             if symbol in dims:
-                dim.dim_value = require_integer(f"dimension {symbol}", dims[symbol], NetworkError)
+                dim.dim_value = require_integer(
+                    f"dimension {symbol}", dims[symbol], NetworkError, least=0
+                )
     _check_dims(name, symbols, dims)
-    # Shapes that were written down before the numbers were known are inferred again.
-    known = [each for each in graph.value_info if not _is_symbolic(each)]
-    del graph.value_info[:]
-    graph.value_info.extend(known)
-    for value in graph.output:
-        if _is_symbolic(value):
-            value.type.tensor_type.ClearField("shape")
 
 
 def _check_dims(name: str, symbols: set[str], dims: Mapping[str, int]) -> None:
@@ -190,50 +180,6 @@ def _check_dims(name: str, symbols: set[str], dims: Mapping[str, int]) -> None:
     if unknown:
         allowed = ", ".join(sorted(symbols)) or "none, all have their numbers"
         raise NetworkError(f"{name!r} has no open dimension {quoted(unknown[0])}; open: {allowed}")
-
-
-def _is_symbolic(value: onnx.ValueInfoProto) -> bool:
-    return any(dim.dim_value <= 0 for dim in value.type.tensor_type.shape.dim)
-
-
-def _check_order(name: str, graph: onnx.GraphProto) -> None:
-    """Check that every node reads what is written before it: else the graph may be cyclic."""
-    written = {each.name for each in (*graph.input, *graph.initializer)}
-    written.update(each.values.name for each in graph.sparse_initializer)
-    for node in graph.node:
-        for tensor in node.input:
-            if tensor and tensor not in written:
-                raise NetworkError(
-                    f"{name!r}: {_label(node)} reads {quoted(tensor)}, which nothing before it "
-                    "writes; the graph is cyclic, out of order or incomplete"
-                )
-        written.update(node.output)
-
-
-def _infer(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
-    # Inference stops at an operator whose domain has no version.
-    domains = {node.domain for node, _ in walk(model.graph.node)} - {"", "ai.onnx"}
-    for domain in sorted(domains - {each.domain for each in model.opset_import}):
-        model.opset_import.add(domain=domain, version=1)
-    try:
-        return shape_inference.infer_shapes(model, data_prop=True)
-    except (shape_inference.InferenceError, DecodeError, RuntimeError, ValueError) as error:
-        raise NetworkError(f"{name!r}: its shapes do not fit: {_first_line(error)}") from None
-
-
-def _shapes(graph: onnx.GraphProto) -> Shapes:
-    values = (*graph.value_info, *graph.output, *graph.input)
-    shapes = {
-        each.name: tuple(dim.dim_value for dim in each.type.tensor_type.shape.dim)
-        for each in values
-        if each.type.tensor_type.HasField("shape")
-        and all(dim.HasField("dim_value") for dim in each.type.tensor_type.shape.dim)
-    }
-    return shapes | {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
-
-
-def _label(node: onnx.NodeProto) -> str:
-    return f"{node.op_type} {quoted(node.name or ', '.join(node.output))}"
 
 
 def _first_line(error: Exception) -> str:

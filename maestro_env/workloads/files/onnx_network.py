@@ -12,7 +12,9 @@ from onnx import helper
 
 from maestro_env.base.errors import LayerError, quoted
 from maestro_env.workloads.collection import Collection
-from maestro_env.workloads.files.onnx_model import Shapes, open_onnx, walk
+from maestro_env.workloads.files.onnx_execution import Step
+from maestro_env.workloads.files.onnx_model import open_onnx
+from maestro_env.workloads.files.onnx_tensors import ONNX
 from maestro_env.workloads.lowering import NotMapped, Work
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.operators import (
@@ -26,7 +28,6 @@ from maestro_env.workloads.operators import (
     transposed_convolution,
 )
 
-_ONNX = ("", "ai.onnx")
 _NOT_MAPPED = {
     "AffineGrid": "no rule for a grid of coordinates",
     "DFT": "no rule for a Fourier transform",
@@ -51,27 +52,28 @@ def read_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Networ
         NetworkError: the file cannot be read, a dimension has no number, or no operator can be
             mapped.
     """
-    graph, shapes = open_onnx(path, dims)
+    execution = open_onnx(path, dims)
     collection = Collection(Path(path).stem)
-    for number, (node, inside) in enumerate(walk(graph.node)):
-        _add(collection, node, f"{node.op_type}_{number}", inside, shapes)
+    for step in execution.steps():
+        _add(collection, step)
+    for sentence, tensor in execution.notes:
+        collection.note(sentence, tensor)
     return collection.network()
 
 
-def _add(
-    collection: Collection, node: onnx.NodeProto, default: str, inside: str, shapes: Shapes
-) -> None:
-    operator, name = node.op_type, node.name or default
-    mapped = node.domain in _ONNX and operator in OPERATORS
-    if inside and mapped:
-        reason = f"in the body of {inside}; how often it is executed is not in the file"
-        collection.leave_out(name, operator, None, reason)
-    elif mapped:
-        collection.add(name, operator, partial(OPERATORS[operator], Node(node, shapes)))
+def _add(collection: Collection, step: Step) -> None:
+    node = step.node
+    operator, name = node.op_type, node.name or f"{node.op_type}_{step.number}"
+    mapped = node.domain in ONNX and operator in OPERATORS
+    if mapped and step.reason:
+        collection.leave_out(name, operator, None, step.reason)
+    elif mapped and step.times:
+        describe = partial(OPERATORS[operator], Node(step))
+        collection.add(name, operator, describe, step.times)
     elif operator in _NOT_MAPPED:
         collection.leave_out(name, operator, None, _NOT_MAPPED[operator])
-    elif not onnx.defs.has(operator, "" if node.domain in _ONNX else node.domain):
-        domain = f"of {node.domain}" if node.domain not in _ONNX else "that ONNX does not have"
+    elif not onnx.defs.has(operator, "" if node.domain in ONNX else node.domain):
+        domain = f"of {node.domain}" if node.domain not in ONNX else "that ONNX does not have"
         collection.leave_out(name, operator, None, f"an operator {domain}; its MACs are unknown")
 
 
@@ -81,9 +83,9 @@ _Value = TypeVar("_Value", int, str, list[int])
 class Node:
     """A node of the graph: its attributes, and the shapes of its inputs."""
 
-    def __init__(self, node: onnx.NodeProto, shapes: Shapes) -> None:
-        self._node, self._shapes = node, shapes
-        self.inputs = range(len(node.input))
+    def __init__(self, step: Step) -> None:
+        self._node, self._reads = step.node, step.reads
+        self.inputs = range(len(step.node.input))
 
     def shapes(self, *places: int, rank: int | None = None) -> list[Shape]:
         """Return the shapes of some inputs, all of the same rank where one is given."""
@@ -95,7 +97,7 @@ class Node:
 
     def has_input(self, place: int) -> bool:
         """Whether an input is given, that may be left out."""
-        return place in self.inputs and bool(self._node.input[place])
+        return place in self.inputs and self._reads[place] is not None
 
     def attribute(self, name: str, default: _Value) -> _Value:
         """Return an attribute that is of the kind of its default; an empty list is none."""
@@ -113,14 +115,14 @@ class Node:
         return default
 
     def _shape(self, place: int) -> Shape:
-        if not self.has_input(place):
+        tensor = self._reads[place] if place in self.inputs else None
+        if tensor is None:
             raise LayerError(f"input {place} is missing")
-        name = self._node.input[place]
-        shape = self._shapes.get(name)
+        shape = tensor.shape
         if shape is None:
-            raise LayerError(f"the shape of {quoted(name)} is not known")
+            raise LayerError(f"the shape of {quoted(tensor.name)} is not known")
         if any(extent < 0 for extent in shape):
-            raise LayerError(f"the shape of {quoted(name)} is {list(shape)}")
+            raise LayerError(f"the shape of {quoted(tensor.name)} is {list(shape)}")
         return shape
 
 
