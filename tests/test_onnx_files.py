@@ -200,7 +200,7 @@ def test_bodies_are_left_out(tmp_path: Path) -> None:
         node("MatMul", "x x"),
     ]
     network = find_network(save(tmp_path, model(nodes, {"x": [4, 4], "c": []})))
-    reason = "in a branch of If, whose condition is computed"
+    reason = "in a body of If; whether it is executed is computed"
     assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2
     assert network.macs == 64
 

@@ -13,8 +13,7 @@ from onnx import inliner
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import NetworkError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
-from maestro_env.workloads.files.onnx_execution import Execution
-from maestro_env.workloads.files.onnx_tensors import MOST_VALUES, bodies_of
+from maestro_env.workloads.files.onnx_execution import Execution, bodies_of
 
 # What a message of Protocol Buffers can hold.
 _MOST_BYTES = 2**31 - 1
@@ -42,7 +41,6 @@ def open_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Execut
     _check_texts(name, model)
     _check_opsets(name, model)
     model = _inline(name, model)
-    _drop_weights(model.graph)
     set_dims(name, model.graph, dims or {})
     return Execution(name, model, Path(path).parent, dims or {})
 
@@ -133,18 +131,6 @@ def walk(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
         yield node
         for body in bodies_of(node):
             yield from walk(body.node)
-
-
-def _drop_weights(graph: onnx.GraphProto) -> None:
-    """Forget the values of large tensors: copying them takes time and memory."""
-    attributes = (each for node in walk(graph.node) for each in node.attribute)
-    constants = (each.t for each in attributes if each.HasField("t"))
-    for tensor in chain(graph.initializer, constants):
-        if len(tensor.raw_data) > 8 * MOST_VALUES:
-            tensor.ClearField("raw_data")
-        for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
-            if len(getattr(tensor, field)) > MOST_VALUES:
-                tensor.ClearField(field)
 
 
 def set_dims(name: str, graph: onnx.GraphProto, dims: Mapping[str, int]) -> None:

@@ -13,6 +13,7 @@ from onnx import helper
 from maestro_env.base.errors import LayerError, quoted
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.files.onnx_execution import Step
+from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, WEIGHTED, apart, operands
 from maestro_env.workloads.files.onnx_model import open_onnx
 from maestro_env.workloads.files.onnx_tensors import ONNX
 from maestro_env.workloads.lowering import NotMapped, Work
@@ -64,12 +65,13 @@ def read_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Networ
 def _add(collection: Collection, step: Step) -> None:
     node = step.node
     operator, name = node.op_type, node.name or f"{node.op_type}_{step.number}"
-    mapped = node.domain in ONNX and operator in OPERATORS
-    if mapped and step.reason:
+    describe = OPERATORS.get(operator) if node.domain in ONNX else None
+    if node.domain == DOMAIN and operator in PAST:
+        describe = _fused_attention
+    if describe and step.reason:
         collection.leave_out(name, operator, None, step.reason)
-    elif mapped and step.times:
-        describe = partial(OPERATORS[operator], Node(step))
-        collection.add(name, operator, describe, step.times)
+    elif describe:
+        collection.add(name, operator, partial(describe, Node(step)), step.times)
     elif operator in _NOT_MAPPED:
         collection.leave_out(name, operator, None, _NOT_MAPPED[operator])
     elif not onnx.defs.has(operator, "" if node.domain in ONNX else node.domain):
@@ -84,7 +86,7 @@ class Node:
     """A node of the graph: its attributes, and the shapes of its inputs."""
 
     def __init__(self, step: Step) -> None:
-        self._node, self._reads = step.node, step.reads
+        self.step = step
         self.inputs = range(len(step.node.input))
 
     def shapes(self, *places: int, rank: int | None = None) -> list[Shape]:
@@ -97,11 +99,11 @@ class Node:
 
     def has_input(self, place: int) -> bool:
         """Whether an input is given, that may be left out."""
-        return place in self.inputs and self._reads[place] is not None
+        return place in self.inputs and self.step.reads[place] is not None
 
     def attribute(self, name: str, default: _Value) -> _Value:
         """Return an attribute that is of the kind of its default; an empty list is none."""
-        for each in self._node.attribute:
+        for each in self.step.node.attribute:
             if each.name == name:
                 value: Any
                 try:
@@ -115,14 +117,14 @@ class Node:
         return default
 
     def _shape(self, place: int) -> Shape:
-        tensor = self._reads[place] if place in self.inputs else None
+        tensor = self.step.reads[place] if place in self.inputs else None
         if tensor is None:
             raise LayerError(f"input {place} is missing")
-        shape = tensor.shape
+        shape, name = tensor.shape, self.step.node.input[place]
         if shape is None:
-            raise LayerError(f"the shape of {quoted(tensor.name)} is not known")
+            raise LayerError(f"the shape of {quoted(name)} is not known")
         if any(extent < 0 for extent in shape):
-            raise LayerError(f"the shape of {quoted(tensor.name)} is {list(shape)}")
+            raise LayerError(f"the shape of {quoted(name)} is {list(shape)}")
         return shape
 
 
@@ -222,19 +224,18 @@ def _attention(node: Node) -> Sequence[Work]:
     heads = node.attribute("q_num_heads", 0)
     query, key, value = node.shapes(0, 1, 2, rank=3 if heads else 4)
     if heads:
-        query = _split(query, heads)
-        key, value = (_split(each, node.attribute("kv_num_heads", 0)) for each in (key, value))
+        query = apart(query, heads)
+        key, value = (apart(each, node.attribute("kv_num_heads", 0)) for each in (key, value))
     if node.has_input(4):
         ((_, _, past, _),) = node.shapes(4, rank=4)
         key, value = ((*each[:2], each[2] + past, each[3]) for each in (key, value))
     return attention(query, key, value)
 
 
-def _split(shape: Shape, heads: int) -> Shape:
-    if heads < 1 or shape[-1] % heads:
-        raise LayerError(f"{heads} heads of shape {list(shape)}")
-    batch, steps, width = shape
-    return batch, heads, steps, width // heads
+def _fused_attention(node: Node) -> Sequence[Work]:
+    query, key, value = operands(node.step.node, node.step.reads)
+    product = node.shapes(0, 1) if node.step.node.op_type in WEIGHTED else ()
+    return [*(matmul(*product) if product else ()), *attention(query, key, value)]
 
 
 def _recurrent(node: Node) -> Sequence[Work]:
