@@ -204,21 +204,17 @@ class Execution:
         return self._repeated(node, first, (times, reason), carried, results, ())
 
     def _scan(self, node: onnx.NodeProto, inputs: _Inputs, known: _Known) -> _Results:
-        states, first = (
-            max(0, len(inputs) - _attribute(node, "num_scan_inputs").i),
-            len(self._steps),
-        )
-        axes = {each.name: each.ints for each in node.attribute}
-        along = zip(
-            inputs[states:], chain(axes.get("scan_input_axes", ()), repeat(0)), strict=False
-        )
-        slices = [_slice(each, axis) for each, axis in along]
-        lengths = {length for length, _ in slices}
-        # Before opset 9, the first axis was a batch.
-        times = lengths.pop() if len(lengths) == 1 and self._opsets.get("", 1) > 8 else None
+        body, axes = _attribute(node, "body").g, {each.name: each.ints for each in node.attribute}
+        if self._opsets.get("", 1) < 9:
+            # Its first axis was a batch.
+            return self._unknown(node, [body], known)
+        states = max(0, len(inputs) - _attribute(node, "num_scan_inputs").i)
+        froms = chain(axes.get("scan_input_axes", ()), repeat(0))
+        slices = [_slice(*each) for each in zip(inputs[states:], froms, strict=False)]
+        lengths, first = {length for length, _ in slices}, len(self._steps)
+        times = lengths.pop() if len(lengths) == 1 else None
         carried = [_changing(each) for each in inputs[:states]]
-        given = [*carried, *(each for _, each in slices)]
-        results = self._body(_attribute(node, "body").g, given, known)
+        results = self._body(body, [*carried, *(each for _, each in slices)], known)
         often, to = (times, "its length is not known"), axes.get("scan_output_axes", ())
         return self._repeated(node, first, often, carried, results, to)
 
