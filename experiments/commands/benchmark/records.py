@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ from experiments.commands.benchmark.talking import TimedOutError
 from experiments.problems.held import Held
 from experiments.search.searches import Recorder, UnspentError, stream
 from experiments.shell.files import distinct_name
+from experiments.shell.telling import tell
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
-from maestro_env.base.errors import MaestroEnvError, printable, quoted
+from maestro_env.base.errors import MaestroEnvError, quoted
 
 
 class SearchError(MaestroEnvError, RuntimeError):
@@ -124,7 +124,7 @@ class Searches(Record[Evaluation]):
             if not (evaluator.used and evaluator.remaining):
                 raise
             more, told = TIMED_OUT, f"{error}; {evaluator.used} of {self.samples} samples count"
-            print(printable(f"warning: {held}: {told}"), file=sys.stderr)
+            tell(f"warning: {held}: {told}")
         if evaluator.remaining and not (evaluator.used and self.method.may_end_early):
             raise UnspentError(f"it spent {evaluator.used} of {self.samples} evaluations")
         return _entry(evaluator, self.samples) | more

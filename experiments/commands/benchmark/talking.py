@@ -13,7 +13,8 @@ from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from threading import Thread
 
-from maestro_env.base.errors import MaestroEnvError, printable
+from experiments.shell.telling import tell
+from maestro_env.base.errors import MaestroEnvError
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 _MOST_BYTES, _MOST_SHOWN = 2**24, 2**12
@@ -118,4 +119,4 @@ class Program:
         with self._process.stderr as stderr:
             for line in iter(partial(stderr.readline, _MOST_SHOWN), b""):
                 told = line.decode(errors="backslashreplace").removesuffix("\n")
-                print(printable(f"{self._name}: {told}"), file=sys.stderr)
+                tell(f"{self._name}: {told}")
