@@ -261,7 +261,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     for weight in checkpoint.weights.values():
         weight += 1
     checkpoint.save(path)
-    with pytest.raises(TransformerError, match=r"damaged: blocks\.0\.down has weights"):
+    with pytest.raises(TransformerError, match=r"npz: blocks\.0\.down has weights"):
         read_gpt(path)
 
 

@@ -62,9 +62,9 @@ class Program:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over = True
         self._keeper.close()
         self._process.wait()
+        self._over = True
         self.say(b"")
         with suppress(Empty):  # It makes room for what the thread holds.
             self._heard.get_nowait()
