@@ -100,7 +100,7 @@ def check_answers(data: bytes) -> None:
     """Whatever a program says, it has no more than its budget."""
     evaluator = Evaluator(TINY, EDP, BUDGET)
     with suppress(MaestroEnvError):
-        program = ProgramMapper(f"cat {written('answers', data)}")
+        program = ProgramMapper(f"cat {written('answers', data)}", seconds=600)
         program.search(evaluator, BUDGET, np.random.default_rng(0))
     assert evaluator.used <= BUDGET
 
