@@ -49,3 +49,22 @@ def save(folder: Path, made: onnx.ModelProto, name: str = "net") -> str:
     path = folder / f"{name}.onnx"
     path.write_bytes(made.SerializeToString())
     return str(path)
+
+
+def numbers(name: str, *values: int, shape: Sequence[int] | None = None) -> onnx.TensorProto:
+    """Write integers, in one axis if no shape is given."""
+    dims = [len(values)] if shape is None else shape
+    return onnx.TensorProto(name=name, data_type=7, dims=dims, int64_data=values)
+
+
+def weights(name: str, *shape: int) -> onnx.TensorProto:
+    """Write weights without their values."""
+    return onnx.TensorProto(name=name, data_type=FLOAT, dims=shape)
+
+
+def body(
+    nodes: Sequence[onnx.NodeProto], inputs: Sequence[str] = (), results: Sequence[str] = ()
+) -> onnx.GraphProto:
+    """Return the body of a loop, or a branch."""
+    values = [onnx.ValueInfoProto(name=name) for name in inputs]
+    return helper.make_graph(nodes, "body", values, [value(name) for name in results])

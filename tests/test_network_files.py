@@ -149,12 +149,14 @@ problem:
   <<: {instance: {M: 4, N: 5, K: 6}}
 """
     assert named(read(tmp_path, "gemm.yml", text)) == {"gemm": "1 GEMM M4 N5 K6"}
+    column = text.replace("M: 4, N: 5, K: 6", "M: 64, N: 1, K: 1")
+    assert named(read(tmp_path, "gemm.yml", column)) == {"gemm": "1 GEMM M64 N1 K1"}
 
 
 ACCELFORGE = """
 workload:
   iteration_space_shape: {m: 0 <= m < 128, c0: 0 <= c0 < 16}
-  rank_sizes: {P1: 28, N0: 24, T0: 2*96, B: 1}
+  rank_sizes: {P1: 28, N0: 24, T0: 2*96, B: 1, A: 1}
   bits_per_value: {All: 8}
   einsums:
   - name: expand
@@ -175,6 +177,8 @@ workload:
     rank_sizes: {H: 2, E: 8, P: 64}
   - einsum: "C[m] = QK[m]"
     is_copy_operation: True
+  - "column[p1, b] = D[p1, a] * E[a, b]"
+  - "scaled[p1, a] = D[p1, a] * F[p1]"
 """
 
 
@@ -184,6 +188,7 @@ def test_workloads_of_accelforge(tmp_path: Path) -> None:
         "expand": "1 GEMM M28 N192 K24",
         "depthwise": "2 DSCONV C192 Y57 X1 R3 S1 stride 2x1",
         "QK": "2 GEMM M128 N64 K8",
+        "column": "1 GEMM M28 N1 K1",
     }
     (left,) = network.left_out
     assert (left.name, left.macs, left.reason) == ("S", None, "the extent of e is not known")

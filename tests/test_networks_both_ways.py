@@ -142,6 +142,36 @@ def test_weights_beside_the_file_are_not_needed(tmp_path: Path) -> None:
     assert find_network(str(path)).macs == transformer(64, 256, 5, 5)
 
 
+class SelfAttention(torch.nn.Module):  # type: ignore[misc, unused-ignore]
+    """PyTorch's own attention, whose heads are shapes that a file computes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = torch.nn.MultiheadAttention(64, 4, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        return self.heads(x, x, x)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_open_sizes_are_followed_through_attention(tmp_path: Path, dynamo: bool) -> None:
+    path, module, x = (
+        tmp_path / "net.onnx",
+        SelfAttention().eval(),
+        features(10, 64).repeat(2, 1, 1),
+    )
+    named = {0: "b", 1: "t"}
+    sizes = {"dynamic_shapes": (named,)} if dynamo else {"dynamic_axes": {"x": named}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(module, (x,), path, input_names=["x"], dynamo=dynamo, **sizes)
+    found = find_network(str(path), {"b": 2, "t": 10})
+    # Projections in and out, and two products for each of 4 heads.
+    assert found.macs == from_torch(module, x).macs == 20 * 64 * 256 + 2 * 8 * 10 * 10 * 16
+    assert found.left_out == ()
+
+
 @pytest.mark.slow
 def test_an_open_batch_is_given_a_number(tmp_path: Path) -> None:
     module = made(lambda: known.resnet((1, 1), True, width=4, classes=10))

@@ -90,6 +90,10 @@ EINSUMS: list[Case] = [
         ("ij,jk,kl->il", "a=2x3 b=3x4 c=4x5", "1 GEMM M2 N4 K3, 1 GEMM M2 N5 K4"),
         ("ii,ij->j", "a=4x4 b=4x5", "1 GEMM M1 N5 K4"),
         ("bi,bj->j", "a=3x1 b=3x5", "1 GEMM M1 N5 K3"),
+        ("mk,kn->mn", "a=64x1 b=1x1", "1 GEMM M64 N1 K1"),
+        ("mk,kn->mn", "a=1x1 b=1x64", "1 GEMM M1 N64 K1"),
+        ("...k,k->...", "a=2x3x1 b=1", "1 GEMM M6 N1 K1"),
+        ("m,n->mn", "a=64 b=1", "1 GEMM M64 N1 K1"),
     ]
 ]
 OTHERS: list[Case] = [
@@ -251,19 +255,45 @@ def test_shapes_survive_operators_of_onnxruntime(tmp_path: Path) -> None:
     assert facts(found) == "1 CONV K6 C4 Y9 X9 R3 S3, 1 CONV K3 C12 Y1 X1 R1 S1"
 
 
-LANGUAGE_MODELS = {
-    "GroupQueryAttention": ("Q=2x7x12 g=2x9x4 h=2x9x5 p=2x1x11x4 p s= s", {"kv_num_heads": 1}),
-    "MultiHeadAttention": ("Q=2x7x12 K=2x9x12 V=2x9x15 _ _ _ p=2x3x11x4 p", {}),
-}
+EQUAL = "6 GEMM M7 N9 K4, 6 GEMM M7 N4 K9"
+ONLY = "6 GEMM M7 N7 K4, 6 GEMM M7 N4 K7"
+# By hand: a batch of 2, 3 heads, 7 queries of size 4; keys and values as given, or packed.
+LANGUAGE_MODELS: list[Case] = [
+    (
+        "GroupQueryAttention",
+        "Q=2x7x12 g=2x9x4 h=2x9x5 p=2x1x11x4 p s= s",
+        {"kv_num_heads": 1},
+        PAST,
+    ),
+    ("GroupQueryAttention", "Q=2x7x20 _ _ p=2x1x0x4 p s= s", {"kv_num_heads": 1}, ONLY),
+    ("MultiHeadAttention", "Q=2x7x12 K=2x9x12 V=2x9x15 _ _ _ p=2x3x11x4 p", {}, PAST),
+    ("MultiHeadAttention", "Q=2x7x12 K=2x9x12 V=2x9x15", {}, HEADS),
+    ("MultiHeadAttention", "Q=2x7x12 K=2x3x9x4 V=2x3x9x5", {}, HEADS),
+    ("MultiHeadAttention", "Q=2x7x12 K=2x9x3x2x4", {}, EQUAL),
+    ("MultiHeadAttention", "Q=2x7x3x3x4", {}, ONLY),
+    ("DecoderMaskedMultiHeadAttention", "Q=2x7x12 K=2x9x12 V=2x9x15 _ _ p=2x3x11x4 p", {}, PAST),
+    ("Attention", "x=2x7x10 v=10x36", {}, f"1 GEMM M14 N36 K10, {ONLY}"),
+    (
+        "Attention",
+        "x=2x7x10 v=10x39 b=39 _ p=2x2x3x2x4",
+        {"qkv_hidden_sizes": [12, 12, 15]},
+        f"1 GEMM M14 N39 K10, {HEADS}",
+    ),
+    ("QAttention", "x=2x7x10 v=10x36 b=36 s= s _ s s", {}, f"1 GEMM M14 N36 K10, {ONLY}"),
+]
 
 
-@pytest.mark.parametrize("operator", LANGUAGE_MODELS)
-def test_attention_of_onnxruntime(tmp_path: Path, operator: str) -> None:
-    inputs, attributes = LANGUAGE_MODELS[operator]
+@pytest.mark.parametrize("case", LANGUAGE_MODELS, ids=lambda case: " ".join(case[:2]))
+def test_attention_of_onnxruntime(tmp_path: Path, case: Case) -> None:
+    operator, inputs, attributes, layers = case
     # The opset is older than attention as an operator of its own.
-    more = {**OURS, "num_heads": 3, "opset": 17, "outputs": "m a b", **attributes}
-    network = read(tmp_path, (operator, inputs, more, ""), node("MatMul", "m w"), w=[15, 8])
-    assert facts(network) == f"{PAST}, 1 GEMM M14 N8 K15"
+    more = {**OURS, "num_heads": 3, "opset": 17, "outputs": "m", **attributes}
+    after = [node("SkipLayerNormalization", "m m s", "n", **OURS), node("MatMul", "n w")]
+    # Values have the size of the last product's columns.
+    width = 3 * int(layers.split("N")[-1].split()[0])
+    network = read(tmp_path, (operator, inputs, more, ""), *after, w=[width, 8], s=[])
+    assert facts(network) == f"{layers}, 1 GEMM M14 N8 K{width}"
+    assert network.left_out == ()
 
 
 # Operators that are left out, or have no MACs, beside one of 120 MACs.
@@ -274,6 +304,7 @@ BESIDE = [
     ("ConvTranspose", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("Einsum", "a=4x5 b=4x5", {"equation": "ij,ij->ij"}, ""),
     ("Einsum", "a=4x5 b=4", {"equation": "ij,i->ij"}, ""),
+    ("Einsum", "a=4x1 b=4", {"equation": "ij,i->ij"}, ""),
     ("Einsum", "a=4x5", {"equation": "ij->ji"}, ""),
 ]
 

@@ -58,6 +58,7 @@ COUNTED = [
     (Does(lambda a: a[:, None] @ a[None].mT), (TOKENS,)),
     (Does(lambda a: torch.addmm(a[0], a[0] @ a[0].T, a[0])), (TOKENS,)),
     (Does(lambda a: torch.einsum("bij,bkj->bik", a, a)), (TOKENS,)),
+    (Does(lambda a: torch.einsum("ij,jk->ik", a[0, :, :1], a[1, :1, :1])), (TOKENS,)),
     (Does(lambda a: torch.tensordot(a, a, dims=([2], [2]))), (TOKENS,)),
     (Does(lambda a: torch.linalg.multi_dot([a[0], a[0].T, a[0]])), (TOKENS,)),
 ]

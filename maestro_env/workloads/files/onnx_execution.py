@@ -19,6 +19,7 @@ from maestro_env.workloads.files.onnx_tensors import ONNX, Tensor, infer, of_wei
 
 _RANDOM = re.compile("Bernoulli|Dropout|Multinomial|Random(Normal|Uniform)(Like)?")
 _DISAGREES = "the file has another shape than the one that follows from the inputs, which counts"
+_EMPTY = "a size is 0, so that there are no values"
 _WRITTEN = "the shape is that in the file, since none follows from the inputs"
 
 
@@ -75,6 +76,8 @@ class Execution:
         self._written: dict[str, TypeProto] = {}
         self._steps: list[Step] = []
         inputs = [Tensor(each.type) for each in model.graph.input]
+        named = zip(model.graph.input, inputs, strict=True)
+        self.notes += [(_EMPTY, value.name) for value, each in named if 0 in (each.shape or ())]
         self._results = self._body(model.graph, inputs, ChainMap())
 
     def steps(self) -> list[Step]:

@@ -142,9 +142,11 @@ def set_dims(name: str, graph: onnx.GraphProto, dims: Mapping[str, int]) -> None
     symbols = set()
     for value in graph.input:
         for place, dim in enumerate(value.type.tensor_type.shape.dim):
-            if value.name in weights or dim.dim_value > 0:
-                continue
             symbol = dim.dim_param or f"{value.name}_{place}"
+            # A size of 0 is an open one where it is the first, which is a batch.
+            is_empty = place > 0 and dim.HasField("dim_value") and symbol not in dims
+            if value.name in weights or dim.dim_value > 0 or (is_empty and not dim.dim_value):
+                continue
             symbols.add(symbol)
             if symbol in dims:
                 dim.dim_value = require_integer(

@@ -56,7 +56,8 @@ def read_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Networ
     execution = open_onnx(path, dims)
     collection = Collection(Path(path).stem)
     for step in execution.steps():
-        _add(collection, step)
+        if step.times:
+            _add(collection, step)
     for sentence, tensor in execution.notes:
         collection.note(sentence, tensor)
     return collection.network()
