@@ -19,13 +19,14 @@ from commands import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_helpers import edit
-from sweep_helpers import chunks, main, rows, sweep
+from sweep_helpers import CONFIG, chunks, main, rows, sweep
 from sweep_scale import measured, search
 
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.study.sweep.axes import make_sweep
 from experiments.study.sweep.chunks import Chunk
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.evaluation.problem import Problem
 from maestro_env.workloads.finding import find_layer, find_network
 
 HARDWARE = [f"num_pes={pes},l1_bytes=65536,l2_bytes=4194304" for pes in (32, 64)]
@@ -67,6 +68,19 @@ def test_every_cell_is_there_once_and_its_figures_are_those_of_its_vector(out: P
         assert float(row["value"]) == (edp if row["objective"] == "edp" else cost.latency_cycles)
         assert 1 <= int(row["found_at"]) <= int(row["evaluations"]) == 60
         assert 0 < int(row["valid"]) <= 60
+
+
+def test_a_schema_is_found_once_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, find = [], Problem.needs_cut_windows.fget  # type: ignore[attr-defined]
+
+    def counted(problem: Problem) -> bool:
+        asked.append((problem.layer, problem.hardware))
+        return bool(find(problem))
+
+    monkeypatch.setattr(Problem, "needs_cut_windows", property(counted))
+    text = CONFIG.replace("networks: [alexnet]\n", "").replace("65536", "65537")
+    assert sweep(tmp_path / "out", text=text) == 0
+    assert len(asked) == len(set(asked)) == len(HARDWARE)
 
 
 def test_a_cell_is_the_same_search_as_by_compare(

@@ -138,8 +138,8 @@ class Hardware(Recomputed):
             l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
             word_bytes=self.word_bytes,
-            **asdict(self.energies),
-            **asdict(self.areas),
+            **vars(self.energies),
+            **vars(self.areas),
         )
 
     @cached_property
@@ -171,8 +171,8 @@ class Hardware(Recomputed):
 
         Fields that older records lack stand in it only where they are not the default.
         """
-        values = asdict(self)
-        return {name: values[name] for name in self._said}
+        said = {name: getattr(self, name) for name in self._said}
+        return said | {"technology": asdict(self.technology)} if "technology" in said else said
 
     def __repr__(self) -> str:
         # Random streams of searches follow from it: it is what it was before there were these.

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Figures
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ AUTO = "auto"
 _STRIDE_SAMPLES = 2000
 _TYPICAL_SAMPLES = 4000
 _FIGURE_SAMPLES = 100
+_KEPT_SCHEMAS = 100_000
 
 
 @dataclass(frozen=True)
@@ -284,10 +285,9 @@ class Problem(AnyProblem):
             # One cluster holds the smallest tile, and its PEs share what is left of it.
             column = self.space.columns["cluster_size"]
             point[column] = self.space.sizes[column] - 1
-        cost, _ = self.evaluate_mapping(self.space.decode(point))
-        if cost is None or cost.l1_bytes is None or cost.l2_bytes is None:
-            return {}
-        needs = {"l1_bytes": cost.l1_bytes, "l2_bytes": cost.l2_bytes}
+        row = self.evaluate(point[np.newaxis]).metrics[0]
+        needs = {at: float(row[_native.METRICS.index(at)]) for at in ("l1_bytes", "l2_bytes")}
+        # NaN, where there is no figure, exceeds nothing.
         return {at: need for at, need in needs.items() if need > getattr(self.hardware, at)}
 
     def stride_warning(self) -> str | None:
@@ -355,9 +355,16 @@ def find_schema(
         raise UnknownNameError("schema", name, (AUTO, *SCHEMAS))
     if name != AUTO:
         return schema
-    whole = (Problem(MapSpace(layer, hardware, tiles=tiles), model) for layer in layers)
-    found = "full17" if any(each.needs_cut_windows for each in whole) else "legal13"
-    return f"{found}{colon}{kept}"
+    name = find_model(model).name
+    spaces = (MapSpace(layer, hardware, tiles=tiles) for layer in layers)
+    cut = any(_needs_cut_windows(each.layer, each.hardware, each.tiles, name) for each in spaces)
+    return f"{'full17' if cut else 'legal13'}{colon}{kept}"
+
+
+# A sweep asks once to check all its problems, and once for every search of them.
+@lru_cache(_KEPT_SCHEMAS)
+def _needs_cut_windows(layer: Layer, hardware: Hardware, tiles: str, model: str) -> bool:
+    return Problem(MapSpace(layer, hardware, tiles=tiles), model).needs_cut_windows
 
 
 @cache
