@@ -60,10 +60,13 @@ $(VENV)/.installed: $(VENV)/.packages $(NATIVE) setup.py
 	$(BIN)/python setup.py --quiet build_ext --inplace
 	touch $@
 
-# Everything in one go under the constraints, so that nothing pulls another torch.
+# What builds comes first and stays: in an environment of the build's own, whose headers are gone
+# afterwards, the bindings would be compiled twice. The rest in one go under the constraints, so
+# that nothing pulls another torch.
 $(VENV)/.packages: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt 'pybind11>=2.13' 'setuptools>=77'
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	touch $@
 
 clean:
