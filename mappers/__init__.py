@@ -23,6 +23,7 @@ __all__ = [
     "MAPPERS",
     "PROVERS",
     "Mapper",
+    "is_own",
     "make_mapper",
     "mapper_names",
     "may_end_early",
@@ -64,6 +65,11 @@ PROVERS = ("optimum",)
 def may_end_early(text: str) -> bool:
     """Say whether a mapper, settings behind its name or not, is a prover."""
     return text.split(":")[0] in PROVERS
+
+
+def is_own(text: str) -> bool:
+    """Say whether a mapper, settings behind its name or not, is one of this package."""
+    return MAPPERS.get(text.split(":")[0], "").startswith(f"{__name__}.")
 
 
 def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:

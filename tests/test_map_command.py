@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from prior_helpers import random_file
 from run_helpers import contents
 
 from experiments.search.library import add_to_library, find_library, read_library
+from experiments.store import pool
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
@@ -138,11 +140,19 @@ def test_the_choice_is_the_least_of_the_fronts(network: str, tmp_path: Path) -> 
         assert found["choices"][1]["edp"] == pytest.approx(least, rel=1e-12)
 
 
-def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
+def test_jobs_and_threads_change_no_byte(
+    network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tmp_path / "one"
     assert run(network, one) == 0
-    assert run(network, two, "--jobs=2", "--threads=2") == 0
-    assert contents(one) == contents(two)
+    monkeypatch.setattr(pool, "_SECONDS_TO_JUDGE", 0.0)
+    # Layers this small take less than processes do, unless these take nothing.
+    for worth, is_begun in ((math.inf, False), (0.0, True)):
+        monkeypatch.setattr(pool, "_SECONDS_WORTH_PROCESSES", worth)
+        with patch.object(pool, "_run_in_processes", wraps=pool._run_in_processes) as begun:
+            assert run(network, tmp_path / f"{worth}", "--jobs=2", "--threads=2") == 0
+        assert begun.called == is_begun
+        assert contents(one) == contents(tmp_path / f"{worth}")
 
 
 def test_a_library_is_added_to_and_started_from(network: str, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.optimum.solving import Limits, opening, solving
 from maestro_env.prior.proposals import PROPOSALS
+from mappers import is_own
 
 _PROPOSING = "prior"
 OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000}
@@ -196,6 +197,10 @@ class LayerRecord(Record[SearchedLayer]):
     @property
     def path(self) -> Path:
         return self.directory / "layers" / f"{distinct_name(self.name)}.json"
+
+    @property
+    def runs_own_code(self) -> bool:
+        return self.settings.mapper is None or is_own(self.settings.mapper)
 
     def facts(self) -> dict[str, Any]:
         return {**self.goal.describe(), "settings": asdict(self.settings)}

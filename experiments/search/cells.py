@@ -29,7 +29,7 @@ from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import STATUSES
-from mappers import may_end_early
+from mappers import is_own, may_end_early
 
 _TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 
@@ -140,6 +140,10 @@ class SearchRecord(Record[Finished]):
     @property
     def path(self) -> Path:
         return self.cell.path(self.directory)
+
+    @property
+    def runs_own_code(self) -> bool:
+        return is_own(self.cell.mapper)
 
     def facts(self) -> dict[str, Any]:
         return {"cell": asdict(self.cell)}

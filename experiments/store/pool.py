@@ -10,6 +10,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -24,6 +25,13 @@ from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
 _SECONDS_BETWEEN_LOOKS = 0.2
 # Works that have not ended, which the bar looks at beside those that run: there may be 100,000.
 _LOOKED_AT = 100
+# A process takes a CPU-second before it can begin, once for each wave of a network's layers.
+_SECONDS_WORTH_PROCESSES = 6.0
+_SECONDS_TO_JUDGE = 1.0
+
+
+class _WorthProcessesError(BaseException):
+    """What is left takes longer than it takes to start processes; no failure of a work."""
 
 
 def run_cells(
@@ -38,7 +46,7 @@ def run_cells(
     Args:
         works: the searches.
         finished: how many others are there already.
-        jobs: processes on this machine.
+        jobs: processes on this machine; none is started for works that take less than they do.
         total: counts those too that will follow later.
         ray: address of the Ray cluster that runs them instead; None for this machine.
 
@@ -55,6 +63,9 @@ def run_cells(
 
                 return run_on_ray(tasks, finished, ray, bar.show)
             if jobs > 1:
+                with suppress(_WorthProcessesError):
+                    if all(work.runs_own_code for work in works):
+                        return _begin_here(tasks, finished, bar.show)
                 return _run_in_processes(tasks, finished, jobs, bar.show)
             return _run_here(tasks, finished, bar.show)
     except KeyboardInterrupt:
@@ -85,6 +96,20 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         waiting = busy
     return status
+
+
+def _begin_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
+    """Run searches here until the rest is worth processes, which begin the last one anew."""
+    began = time.process_time()
+
+    def judge(now: float, note: str) -> None:
+        show(now, note)
+        spent, ended = time.process_time() - began, now - done
+        left = spent * (len(tasks) - ended)
+        if spent > _SECONDS_TO_JUDGE and left > _SECONDS_WORTH_PROCESSES * ended:
+            raise _WorthProcessesError
+
+    return _run_here(tasks, done, judge)
 
 
 def _run(work: Record[Any], done: int, show: Show) -> str | None:

@@ -82,6 +82,11 @@ class Record(ABC, Generic[Result]):
         return self.path.exists()
 
     @property
+    def runs_own_code(self) -> bool:
+        """Whether it shows how far it is and runs no code of others, which may end its process."""
+        return False
+
+    @property
     def way_out(self) -> str:
         """What to do with a file that cannot be read."""
         return f"delete it, and {self.again} runs it again"

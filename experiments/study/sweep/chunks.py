@@ -22,6 +22,7 @@ from experiments.store.versions import Versions
 from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
+from mappers import is_own
 
 FIGURES = (
     *("value", "evaluations", "valid", "found_at", "latency_cycles", "energy_nj", "area_um2"),
@@ -88,6 +89,10 @@ class Chunk(Record[tuple[Columns, Floats]]):
     def path(self) -> Path:
         folder = self.directory / "chunks" / distinct_name(self._name)
         return folder / f"{self.start}-{self.stop}.json"
+
+    @property
+    def runs_own_code(self) -> bool:
+        return is_own(self._name)
 
     def facts(self) -> dict[str, Any]:
         place = {"mapper": self._name, "start": self.start, "stop": self.stop}
