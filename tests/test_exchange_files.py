@@ -236,7 +236,7 @@ TIMELOOP_LAYERS: Changes = (
 TIMELOOP_MACHINES: Changes = (
     ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "nodes is missing"),
     ("width: 8, datawidth: 8", "width: 16, datawidth: 16", "8 bits"),
-    ("n_banks: 4}", "n_banks: 4}\n    constraints: {bypass: [W]}", "take them out"),
+    ("n_banks: 4}", "n_banks: 4}\n    constraints: {spatial: {split: 1}}", "take them out"),
     ("128 * 16", "2 ** -11", "allowed: integers"),
     ("meshX: 4", "meshX: four", "'four'"),
     ("class: intmac", "class: SRAM, attributes: {datawidth: 8}", "no compute unit"),

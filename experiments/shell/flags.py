@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from experiments.shell.telling import tell
+from experiments.shell.telling import say, tell
 from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.base.registry import look_up
@@ -99,7 +99,10 @@ def run(
     The config is a dataclass of ``option`` fields; its docstring describes the command.
     """
     try:
-        return execute(_parse(config_class, name, argv))
+        config = _parse(config_class, name, argv)
+        status = execute(config)
+        _say_notes(getattr(config, "hardware", None))
+        return status
     except MaestroEnvError as error:
         tell(f"error: {error}")
     except (MemoryError, RuntimeError) as error:
@@ -108,6 +111,15 @@ def run(
             raise
         tell(f"error: out of memory: {error}; ask for less, such as fewer samples")
     return _REFUSED
+
+
+def _say_notes(hardware: object) -> None:
+    """Say what is not read of the file of an accelerator."""
+    if isinstance(hardware, str) and Path(hardware).suffix:
+        from maestro_env.accelerators.finding import accelerator_notes
+
+        for note in accelerator_notes(hardware):
+            say(note)
 
 
 def to_flags(config: DataclassInstance) -> list[str]:

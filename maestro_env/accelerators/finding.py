@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.entries import read_fields
+from maestro_env.accelerators.files import accelforge, timeloop
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_of, read_hierarchy
@@ -24,11 +26,8 @@ BUILT = Path(__file__).with_name("built")
 """The folder of chips with all their memories, one file each."""
 
 _YAML = (".yaml", ".yml")
-# Tags and readers of other tools, by the key of their architectures.
-_TOOLS = {
-    "architecture": (timeloop.TAGS, timeloop.read_hierarchy),
-    "arch": (accelforge.TAGS, accelforge.read_hierarchy),
-}
+# Readers of other tools by the key of their architectures.
+_TOOLS = {"architecture": timeloop, "arch": accelforge}
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -101,13 +100,28 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     path = named.get(text, Path(text))
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
+    root, tool = _read(path)
+    return tool.read_hierarchy(root, path.stem) if tool else hierarchy_of(root, path.stem)
+
+
+def accelerator_notes(text: object) -> tuple[str, ...]:
+    """Return what is not read of the file of another tool that a text names, a sentence each."""
+    if not isinstance(text, str) or Path(text).suffix not in _YAML or "=" in text:
+        return ()
+    root, tool = _read(Path(text))
+    if tool:
+        with suppress(HardwareError):
+            tool.read_hierarchy(root)
+    return tuple(root.notes)
+
+
+def _read(path: Path) -> tuple[Part, ModuleType | None]:
+    """Return what a file contains, and who reads it if it is of another tool."""
     root = read_yaml_file(path, HardwareError)
-    for key, (tags, read) in _TOOLS.items():
+    for key, tool in _TOOLS.items():
         if key in root:
-            if "constraints" in root:
-                root["constraints"].fail("not read here; give them at the nodes that they are of")
-            return read(read_yaml_file(path, HardwareError, tags)[key], path.stem)
-    return hierarchy_of(root, path.stem)
+            return read_yaml_file(path, HardwareError, tool.TAGS), tool
+    return root, None
 
 
 def has_memories(text: str) -> bool:
@@ -122,8 +136,8 @@ def has_memories(text: str) -> bool:
     if Path(text).suffix not in _YAML:
         return False
     try:
-        root = read_yaml_file(Path(text), HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
-        return "memories" in root or (any(key in root for key in _TOOLS) and _only_hierarchy(text))
+        root, tool = _read(Path(text))
+        return "memories" in root or (tool is not None and _only_hierarchy(text))
     except HardwareError:
         return False
 
@@ -133,7 +147,6 @@ def _only_hierarchy(text: str) -> bool:
     try:
         find_hardware(text)
     except HardwareError:
-        find_hierarchy(text)
         return True
     return False
 
@@ -145,11 +158,9 @@ def built_chips() -> dict[str, Path]:
 
 def _from_yaml(path: Path) -> Hardware:
     """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
-    root = read_yaml_file(path, HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
-    if "architecture" in root:
-        return hardware_of(timeloop.read_architecture(root["architecture"]), path.stem)
-    if "arch" in root:
-        return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
+    root, tool = _read(path)
+    if tool:
+        return hardware_of(tool.read_chain(root), path.stem)
     if "memories" in root:
         root["memories"].fail(
             "not read here, where accelerators have two buffers; allowed: the fields of Hardware, "

@@ -25,6 +25,7 @@ _MAX_BITS = 2**53
 _MAX_WIDTH = 2**20
 _MOST_BUFFERS = 1024
 _MAX_CYCLES = 2**30
+_MOST_PICOJOULES = 1e18
 _MAC = "mac"
 _LEFT_TO_POOL = (
     "capacity_bits",
@@ -72,7 +73,7 @@ def _rate(what: str, given: float | None) -> float:
 
 
 def _energy(what: str, given: float) -> float:
-    return require_number(what, given, HardwareError, most=_native.MAX_ENERGY)
+    return require_number(what, given, HardwareError, most=_MOST_PICOJOULES)
 
 
 def _cycles(what: str, given: float) -> float:

@@ -71,7 +71,8 @@ def hierarchy_of_nodes(
         mac = node.mac or mac
     ends = elements[:1] + elements[-1:]
     if ends and isinstance(ends[0], MemoryElement) and ends[0].capacity_bits is not None:
-        part.fail(f"main memory {ends[0].name} has a size; allowed: none")
+        part.note(f"the size of main memory {ends[0].name} is not read; it holds all of a layer")
+        elements[0] = replace(ends[0], capacity_bits=None)
     if ends and isinstance(ends[1], MemoryElement) and not ends[1].keeps:
         mac = replace(mac, latches=TENSORS)
     try:

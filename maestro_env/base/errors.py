@@ -41,12 +41,13 @@ def complain(message: str) -> None:
         sys.stderr = None
 
 
-def close_matches(name: str, names: Iterable[str]) -> str:
-    """Return a hint at similar names, empty if there are none."""
+def close_matches(name: str, names: Iterable[str], alike: float = 0.6) -> str:
+    """Return a hint at names that are alike enough, of 1, empty if there are none."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:_LONGEST_VALUE], names, n=3)
-    return f"did you mean {' or '.join(near)}? " if near else ""
+    plain = {each.lower(): each for each in names}
+    near = get_close_matches(name[:_LONGEST_VALUE].lower(), plain, n=3, cutoff=alike)
+    return f"did you mean {' or '.join(plain[each] for each in near)}? " if near else ""
 
 
 class MaestroEnvError(Exception):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from maestro_env.base.checks import MAX_INT, require_type
+from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError, Refuse, close_matches, quoted
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.base.texts.blocks import INCLUDED, Builder, Plain, YamlBlock
-from maestro_env.base.texts.expressions import value_of
+from maestro_env.base.texts.expressions import Names, no_names, value_of
 
 _MAX_CHARACTERS = 2**22
-# Bits of the largest buffer.
-_MOST = MAX_INT * 64
+# Bits of the largest memory.
+_MOST = 2**53
 _MOST_NUMBER = 10**30
+_DEEPEST_NAMES = 30
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Part:
         refuse: makes the error to raise.
         path: keys and numbers that lead to the part.
         line: on which the part stands; 0 for all of the file.
+        names: what names in its expressions stand for.
+        notes: on what its readers leave out, one sentence each; shared by all parts of a file.
     """
 
     value: Plain
@@ -37,6 +40,8 @@ class Part:
     refuse: Refuse
     path: str = ""
     line: int = 0
+    names: Names = no_names
+    notes: list[str] = field(default_factory=list, compare=False)
 
     @property
     def where(self) -> str:
@@ -50,6 +55,15 @@ class Part:
     def fail(self, problem: str) -> NoReturn:
         """Raise the error that names this part."""
         raise self.error(problem)
+
+    def note(self, sentence: str) -> None:
+        """Say once of the file that something in it is not read."""
+        if (note := f"{self.source}: {sentence}") not in self.notes:
+            self.notes.append(note)
+
+    def knowing(self, parts: Mapping[str, Part]) -> Part:
+        """Return this part with names for its expressions: those of other parts of the file."""
+        return replace(self, names=_Scope(parts, self.names))
 
     def refusing(self, refuse: Refuse) -> Part:
         """Return this part with another error."""
@@ -73,7 +87,7 @@ class Part:
         """Return the part under a key, or one of a value where the key is missing."""
         block = self._block()
         line = block.lines.get(key, self.line)
-        return Part(block.get(key, default), self.source, self.refuse, f"{self.path}, {key}", line)
+        return replace(self, value=block.get(key, default), path=f"{self.path}, {key}", line=line)
 
     def only(self, *allowed: str) -> None:
         """Raise an error that names the first key beside those allowed."""
@@ -83,6 +97,12 @@ class Part:
                 self.fail(
                     f"{quoted(key)} is not supported here; {hint}allowed: {', '.join(allowed)}"
                 )
+
+    def spelt(self, *used: str) -> None:
+        """Raise an error that names the first key that looks like one of those used, misspelt."""
+        for key in self._block():
+            if key not in used and (hint := close_matches(key, used, alike=0.8)):
+                self.get(key, "").fail(f"unknown key; {hint}".strip())
 
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""
@@ -94,7 +114,7 @@ class Part:
             self.fail(f"expected a list, found {_shown(self.value)}")
         for number, each in enumerate(self.value, start=1):
             line = each.line if isinstance(each, YamlBlock) else self.line
-            yield Part(each, self.source, self.refuse, f"{self.path} {number}", line)
+            yield replace(self, value=each, path=f"{self.path} {number}", line=line)
 
     def text(self) -> str:
         """Return a text."""
@@ -112,7 +132,7 @@ class Part:
 
     def integer(self) -> int:
         """Return a whole number from 1, or an expression that comes to one (``2**20 * 8``)."""
-        number = value_of(self.text())
+        number = value_of(self.text(), self.names)
         if number is None or number.denominator != 1 or not 1 <= number <= _MOST:
             self.fail(
                 f"is {quoted(self.text().strip())}; allowed: integers from 1 to {_MOST}, or a "
@@ -122,7 +142,7 @@ class Part:
 
     def number(self) -> Fraction:
         """Return a number from 0, or an expression that comes to one (``8 * 1.5e9``), exactly."""
-        number = value_of(self.text())
+        number = value_of(self.text(), self.names)
         if number is None or not 0 <= number <= _MOST_NUMBER:
             self.fail(
                 f"is {quoted(self.text())}; allowed: numbers from 0 to {_MOST_NUMBER:g}, or a "
@@ -138,6 +158,26 @@ class Part:
         if not isinstance(self.value, YamlBlock):
             self.fail(f"expected 'name: value' lines, found {_shown(self.value)}")
         return self.value
+
+
+class _Scope:
+    """What names stand for: the expressions of parts of a file, or else what they did before."""
+
+    def __init__(self, parts: Mapping[str, Part], outer: Names) -> None:
+        self._parts, self._outer, self._depth = parts, outer, 0
+        self._known: dict[str, Fraction | None] = {}
+
+    def __call__(self, name: str) -> Fraction | None:
+        part = self._parts.get(name)
+        if part is None or not isinstance(part.value, str):
+            return self._outer(name)
+        if name not in self._known and self._depth < _DEEPEST_NAMES:
+            # What a name stands for does not hold the name itself.
+            self._known[name] = self._outer(name)
+            self._depth += 1
+            self._known[name] = value_of(part.value, self)
+            self._depth -= 1
+        return self._known.get(name)
 
 
 def read_yaml_file(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from maestro_env.accelerators.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.files.timeloop import hardware_from_timeloop
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.timeloop import hardware_from_timeloop
 from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.yaml_file import read_yaml

@@ -11,7 +11,7 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from maestro_env.accelerators.accelforge import TAGS, arch_text, read_arch
+from maestro_env.accelerators.files.accelforge import TAGS, arch_text, read_chain
 from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -151,7 +151,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    chain = read_arch(root["arch"].refusing(HardwareError))
+    chain = read_chain(root.refusing(HardwareError))
     hardware = hardware_of(chain)
     workload = workload_layer(root["workload"].refusing(LayerError))
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from maestro_env.accelerators.accelforge import TAGS
+from maestro_env.accelerators.files.accelforge import TAGS
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Element,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 
+from maestro_env.accelerators.files.timeloop import DATASPACES, TAGS
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
-from maestro_env.accelerators.timeloop import DATASPACES, TAGS
 from maestro_env.base.errors import LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.exchange.hierarchy import (

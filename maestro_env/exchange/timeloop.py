@@ -11,13 +11,13 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
-from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
-from maestro_env.accelerators.timeloop import (
+from maestro_env.accelerators.files.timeloop import (
     TAGS,
     architecture_text,
     fanout_name,
-    read_architecture,
+    read_chain,
 )
+from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -155,7 +155,7 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    chain = read_architecture(root["architecture"].refusing(HardwareError))
+    chain = read_chain(root.refusing(HardwareError))
     hardware = hardware_of(chain)
     workload = problem_layer(root["problem"].refusing(LayerError))
     part, extents = root["mapping"], workload.layer.loop_extents

@@ -7,6 +7,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from maestro_env.accelerators.files.timeloop_keys import (
+    CYCLE,
+    INSTEAD,
+    KEYS,
+    OF_ESTIMATES,
+    OF_MAPPINGS,
+    OF_SPARSE,
+    RATES,
+    SYNONYMS,
+    USED,
+)
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -17,7 +28,7 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
 from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
-from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.errors import HardwareError, close_matches, quoted
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml
 
@@ -26,40 +37,18 @@ TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Networ
 
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
 _DUMMY = "dummy_storage"
-_CYCLE = "global_cycle_seconds"
-# Words a cycle, whatever the tool's sheet says (src/model/buffer.cpp of NVlabs/timeloop).
-_RATES = {
-    "read_bandwidth": ("reads", "read_bw"),
-    "write_bandwidth": ("writes", "write_bw"),
-    "shared_bandwidth": ("shared", "bw"),
-}
 DATASPACES = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
 """Tensors by the names that constraints have."""
 
-_KEYS = (
-    *("name", "class", "subclass", "attributes", "spatial", "constraints"),
-    *("required_actions", "area_share"),
+_ROOT = (
+    *("architecture", "variables", "constraints", "mapspace_constraints", "mapspace", "problem"),
+    *("mapping", "mapper", "globals", "components", "compound_components", "sparse_optimizations"),
 )
-_OF_MAPPINGS = (
-    *("factors", "factors_only", "permutation", "split", "maximize_dims"),
-    *("maximize_dims_capacity", "no_iteration_over_dataspaces", "must_iterate_over_dataspaces"),
-    *("default_max_factor", "default_min_factor", "remainders"),
-)
-# Attributes that Timeloop counts with, and that are said otherwise here or not at all.
-_INSTEAD = {
-    **dict.fromkeys(("entries", "sizeKB"), "say the capacity as depth and width"),
-    **dict.fromkeys(
-        ("bandwidth", "rw_bandwidth"),
-        "say read_bandwidth and write_bandwidth, or shared_bandwidth",
-    ),
-    "per_dataspace_bandwidth_consumption_scale": "all words of a memory take the same of a port",
-    **dict.fromkeys(
-        ("network_fill_latency", "network_drain_latency"), "networks take no time of their own"
-    ),
-    **dict.fromkeys(
-        ("metadata_datawidth", "metadata_storage_depth"), "sparse tensors are not modelled"
-    ),
-}
+_KINDS = ("dataspace", "temporal", "spatial")
+_BYPASS = ("datatype", "bypass", "bypassing")
+_TARGET = ("target", "type")
+_FACTORS = "constraints on loops are not read, so that mappings may break them"
+_SPARSE = "sparse tensors are not modelled; all count as dense"
 
 
 def architecture_text(memories: list[Memory]) -> str:
@@ -72,7 +61,7 @@ def architecture_text(memories: list[Memory]) -> str:
             attributes.insert(0, f"depth: {memory.words}")
         attributes += [
             f"{key}: {getattr(memory, field)}"
-            for key, (field, _) in _RATES.items()
+            for key, (field, _) in RATES.items()
             if getattr(memory, field) is not None
         ]
         if index > 1:
@@ -103,30 +92,35 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
-    return hardware_of(read_architecture(root["architecture"]), name)
+    return hardware_of(read_chain(root), name)
 
 
-def read_architecture(part: Part) -> Chain:
-    """Read the chain of memories of an ``architecture``."""
-    leaves = _all_leaves(part)
-    for leaf in leaves:
-        if "constraints" in leaf.part and leaf.part["constraints"].value:
-            leaf.part["constraints"].fail("a machine of ours has no constraints; take them out")
-    return chain_of(part, _nodes(leaves))
+def read_chain(root: Part) -> Chain:
+    """Read the chain of memories of the ``architecture`` of a document."""
+    part, leaves = _all_leaves(root)
+    try:
+        for leaf in leaves:
+            if leaf.elsewhere or leaf.part.get("constraints", "").value:
+                leaf.part.fail("a machine of ours has no constraints; take them out")
+        return chain_of(part, _nodes(leaves))
+    except HardwareError:
+        # What no accelerator can be is refused alike everywhere.
+        read_hierarchy(root)
+        raise
 
 
-def read_hierarchy(part: Part, name: str = "") -> Hierarchy:
-    """Read an ``architecture`` of any memories.
+def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
+    """Read the ``architecture`` of a document, of any memories.
 
     Constraints on loops are of mappings, and are not read; nor are what components are made of.
 
     Raises:
         HardwareError: it cannot be read, or says what no accelerator of ours can be.
     """
-    leaves = _all_leaves(part)
+    part, leaves = _all_leaves(root)
     nodes = list(_nodes(leaves))
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
-    seconds = [each.given[_CYCLE] for each in leaves if _CYCLE in each.given]
+    seconds = [each.given[CYCLE] for each in leaves if CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
     word_bits = widths[0] if widths and isinstance(widths[0], int) else WORD_BITS
     return hierarchy_of_nodes(part, nodes, name, word_bits, clock)
@@ -139,21 +133,71 @@ class _Leaf:
     Args:
         part: of the file.
         given: attributes, those of the containers around it included.
+        elsewhere: constraints on it by kind, which do not stand in the part.
         beside: it stands beside others that keep other tensors.
     """
 
     part: Part
     given: Mapping[str, Part]
+    elsewhere: Mapping[str, Part]
     beside: bool = False
 
+    def constraints(self, kind: str) -> Part:
+        """Return the constraints of a kind."""
+        own = self.part.get("constraints", YamlBlock())
+        own.only(*_KINDS)
+        found = own[kind] if kind in own else self.elsewhere.get(kind, own.get(kind, YamlBlock()))
+        if any(key in found for key in OF_MAPPINGS):
+            found.note(_FACTORS)
+        return found
 
-def _all_leaves(part: Part) -> list[_Leaf]:
+    def number(self, attribute: str) -> Part | None:
+        """Return an attribute by any of its names, whose expression may name others."""
+        for name in SYNONYMS.get(attribute, (attribute,)):
+            if name in self.given:
+                return self.given[name].knowing(self.given)
+        return None
+
+
+def _all_leaves(root: Part) -> tuple[Part, list[_Leaf]]:
+    """Return the architecture of a document and its nodes."""
+    part = root["architecture"]
     if "nodes" not in part:
         part.fail("nodes is missing; allowed: version 0.4, which has them")
-    return list(_leaves(part, {}))
+    part.only("version", "nodes")
+    root.spelt(*_ROOT)
+    if "sparse_optimizations" in root:
+        root.note(_SPARSE)
+    variables = root.get("variables", YamlBlock()).named()
+    given = {key: each for key, each in variables.items() if key == CYCLE}
+    targets = _targets(root)
+    leaves = list(_leaves(part.knowing(variables), given, targets))
+    names = {leaf.part["name"].text() for leaf in leaves}
+    for name, kinds in targets.items():
+        if name not in names:
+            hint = close_matches(name, names)
+            next(iter(kinds.values())).fail(f"is of {quoted(name)}, which is no node; {hint}")
+    return part, leaves
 
 
-def _leaves(part: Part, inherited: Mapping[str, Part], beside: bool = False) -> Iterator[_Leaf]:
+def _targets(root: Part) -> dict[str, dict[str, Part]]:
+    """Return the constraints that do not stand at their nodes, by node and kind."""
+    found: dict[str, dict[str, Part]] = {}
+    for key in ("constraints", "mapspace_constraints"):
+        said = root.get(key, YamlBlock())
+        for target in said.get("targets", []).items() if said.value else ():
+            kind = target["type"].text()
+            kinds = found.setdefault(target["target"].text(), {})
+            kinds["dataspace" if kind in _BYPASS else kind] = target
+    return found
+
+
+def _leaves(
+    part: Part,
+    inherited: Mapping[str, Part],
+    targets: Mapping[str, Mapping[str, Part]],
+    beside: bool = False,
+) -> Iterator[_Leaf]:
     for node in part["nodes"].items():
         given = {**inherited, **node.get("attributes", YamlBlock()).named()}
         if node.tag == "Nothing":
@@ -161,11 +205,12 @@ def _leaves(part: Part, inherited: Mapping[str, Part], beside: bool = False) -> 
         if beside and (node.tag != "Component" or "spatial" in node):
             node.fail("stands beside others; allowed: !Component without spatial, and !Nothing")
         if node.tag == "Hierarchical":
-            yield from _leaves(node, inherited)
+            yield from _leaves(node, inherited, targets)
         elif node.tag == "Parallel":
-            yield from _side_by_side(list(_leaves(node, inherited, beside=True)))
+            yield from _side_by_side(list(_leaves(node, inherited, targets, beside=True)))
         elif node.tag in ("Container", "Component"):
-            yield _Leaf(node, given, beside)
+            elsewhere = targets.get(node["name"].text(), {})
+            yield _Leaf(node, given, elsewhere, beside)
         else:
             node.fail("has no tag !Container or !Component")
         if node.tag == "Container":
@@ -197,74 +242,88 @@ def _nodes(leaves: list[_Leaf]) -> Iterator[Node]:
 
 def _node(leaf: _Leaf) -> Node:
     part = leaf.part
-    part.only(*_KEYS)
-    constraints = part.get("constraints", YamlBlock())
-    constraints.only("dataspace", "temporal", "spatial")
-    fanouts = list(_fanouts(part, constraints))
+    if "sparse_optimizations" in part:
+        part.note(_SPARSE)
+    part.only(*KEYS, "sparse_optimizations")
+    _check_attributes(part.get("attributes", YamlBlock()))
+    fanouts = list(_fanouts(leaf))
     if part.tag == "Container":
         return Node(part, fanouts)
     if _COMPUTE.fullmatch(part["class"].text()):
         return Node(part, fanouts, mac=MacElement())
-    return Node(part, fanouts, _memory(leaf, constraints))
+    return Node(part, fanouts, _memory(leaf))
 
 
-def _fanouts(part: Part, constraints: Part) -> Iterator[tuple[Place, FanoutElement]]:
-    meshes = part.get("spatial", YamlBlock())
+def _check_attributes(part: Part) -> None:
+    """Refuse attributes that are neither read nor known to cost nothing; note what is sparse."""
+    for key, each in part.named().items():
+        if key in INSTEAD:
+            each.fail(f"cannot be said; {INSTEAD[key]}")
+        if key in OF_SPARSE:
+            part.note(_SPARSE)
+        elif key not in (*USED, *OF_ESTIMATES):
+            hint = close_matches(key, USED)
+            each.fail(
+                f"unknown attribute; {hint}allowed: {', '.join(USED)}, and names of estimates"
+            )
+
+
+def _fanouts(leaf: _Leaf) -> Iterator[tuple[Place, FanoutElement]]:
+    meshes = leaf.part.get("spatial", YamlBlock())
     meshes.only("meshX", "meshY")
-    apart = _without_reuse(constraints.get("spatial", YamlBlock()), "no_multicast_no_reduction")
-    name = part["name"].text()
-    for key, each in meshes.named().items():
+    apart = _without_reuse(leaf.constraints("spatial"), "no_multicast_no_reduction")
+    name = leaf.part["name"].text()
+    for key, each in meshes.knowing(leaf.given).named().items():
         axis: Literal["X", "Y"] = "X" if key == "meshX" else "Y"
         element = FanoutElement(name=f"{name}_{axis}", size=each.integer(), axis=axis, apart=apart)
         yield (name,), element
 
 
-def _memory(leaf: _Leaf, constraints: Part) -> MemoryElement:
-    part, given = leaf.part, leaf.given
-    for key, instead in _INSTEAD.items():
-        if key in given:
-            given[key].fail(f"cannot be said; {instead}")
+def _memory(leaf: _Leaf) -> MemoryElement:
+    part = leaf.part
     name = part["name"].text()
     if part["class"].text() == _DUMMY:
         return MemoryElement(name=name, keeps=())
-    if "datawidth" not in given:
+    if (datawidth := leaf.number("datawidth")) is None:
         part.fail("datawidth is missing, of its attributes")
-    width = given["datawidth"].integer()
+    width = datawidth.integer()
     rates = {
-        field: float(width * given[key].positive())
-        for key, (_, field) in _RATES.items()
-        if key in given
+        field: float(width * rate.positive())
+        for key, (_, field) in RATES.items()
+        if (rate := leaf.number(key)) is not None
     }
+    buffers = leaf.number("multiple_buffering")
     return MemoryElement(
         name=name,
-        keeps=_kept(constraints.get("dataspace", YamlBlock()), leaf.beside),
-        capacity_bits=_capacity(given, width),
+        keeps=_kept(leaf.constraints("dataspace"), leaf.beside),
+        capacity_bits=_capacity(leaf, width),
         width_bits=width,
-        buffers=given["multiple_buffering"].integer() if "multiple_buffering" in given else 1,
-        forgets=_without_reuse(constraints.get("temporal", YamlBlock()), "no_temporal_reuse"),
+        buffers=1 if buffers is None else buffers.integer(),
+        forgets=_without_reuse(leaf.constraints("temporal"), "no_temporal_reuse"),
         **rates,  # type: ignore[arg-type]
     )
 
 
-def _capacity(given: Mapping[str, Part], width: int) -> int | None:
+def _capacity(leaf: _Leaf, width: int) -> int | None:
     """Return the bits of ``depth`` lines; a line is of all instances of a cluster."""
-    if "depth" not in given:
+    depth, block, line = map(leaf.number, ("depth", "block_size", "width"))
+    if depth is None:
         return None
     words = 1
-    if "block_size" in given:
-        words = given["block_size"].integer()
-    elif "width" in given:
-        line = given["width"].integer()
-        cluster = given["cluster_size"].integer() if "cluster_size" in given else 1
-        words, rest = divmod(line, cluster * width)
+    if block is not None:
+        words = block.integer()
+    elif line is not None:
+        clusters = leaf.number("cluster_size")
+        cluster = 1 if clusters is None else clusters.integer()
+        words, rest = divmod(line.integer(), cluster * width)
         if rest:
-            given["width"].fail(f"is {line}; allowed: a multiple of {cluster} x {width} bits")
-    return given["depth"].integer() * words * width
+            line.fail(f"is {line.integer()}; allowed: a multiple of {cluster} x {width} bits")
+    return depth.integer() * words * width
 
 
 def _kept(part: Part, beside: bool) -> tuple[str, ...]:
     """Return the tensors that a memory may keep; beside others, those that it has to."""
-    part.only("keep", "keep_only", "bypass")
+    part.only("keep", "keep_only", "bypass", *_TARGET)
     said = [part[key] for key in ("keep_only", "keep") if key in part]
     if beside and not said:
         part.fail("keep is missing; memories side by side keep a tensor each")
@@ -275,7 +334,7 @@ def _kept(part: Part, beside: bool) -> tuple[str, ...]:
 
 
 def _without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
-    part.only("no_reuse", long_name, *_OF_MAPPINGS)
+    part.only("no_reuse", long_name, *OF_MAPPINGS, *_TARGET)
     return next((_tensors(part[key]) for key in ("no_reuse", long_name) if key in part), ())
 
 

@@ -8,11 +8,13 @@ long a cycle is: it does one in each.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, TypeVar
+from operator import eq, ge, gt, le, lt, ne
+from typing import Literal
 
+from maestro_env.accelerators.files.accelforge_actions import SEPARATE, Action, action_of, limit_of
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -25,19 +27,17 @@ from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of
 from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.texts.expressions import value_of
 from maestro_env.base.yaml_file import Part, read_yaml
 
-TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
+TAGS = ("Memory", "Container", "Compute", "Toll", "Network", "Storage", "Temporal", "Spatial")
 """Tags of nodes."""
 
 # More MACs in a cycle than any PE has.
 _MOST_LANES = 4096
-_TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
-_SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
-_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
-_COUNTED = re.compile(r"(sum|max)\(a\.n_callsforainactions\)((?:/[0-9.e+-]+)+)")
-_IF = re.compile(r" if (?:input|weight|output) else .*")
-_WORD = re.compile(r"(?:input|weight|output)\.bits_per_value")
+_WORDS = {f"{tensor}.bits_per_value": str(WORD_BITS) for tensor in ("input", "weight", "output")}
+_ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
+_COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _ALL = frozenset(TENSORS)
 _SETS = {
     "All": _ALL,
@@ -47,13 +47,15 @@ _SETS = {
     **dict.fromkeys(("weight", "filter"), frozenset({"filter"})),
     "output": frozenset({"output"}),
 }
+_UNPRICED = ("leak_power", "area")
 _COMPONENT = (
-    *("component_class", "extra_attributes_for_component_model", "leak_power", "area"),
-    "total_latency",
+    *("name", "component_class", "extra_attributes_for_component_model", *_UNPRICED),
+    *("total_latency", "enabled"),
 )
 _BITS = ("bits_per_value", "bits_per_action")
-_Number = TypeVar("_Number", int, Fraction)
 _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
+_OF_KEPT = ("tile_shape", "tensor_order_options", "force_memory_hierarchy_order")
+_LIMITS = "limits of mappings are not read, so that mappings may break them"
 
 
 def arch_text(memories: list[Memory], lanes: int) -> str:
@@ -68,7 +70,7 @@ def arch_text(memories: list[Memory], lanes: int) -> str:
         lines.append(f"  - !Memory\n    name: {memory.name}\n    size: {size}")
         lines.append("    leak_power: 0\n    area: 0\n    tensors: {keep: All}")
         if memory.shared is None:
-            lines.append(f"    total_latency: {_SEPARATE}")
+            lines.append(f"    total_latency: {SEPARATE}")
         lines.append("    actions:")
         for action, limit in (("read", memory.reads), ("write", memory.writes)):
             throughput = memory.shared or limit or "inf"
@@ -91,25 +93,29 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
-    return hardware_of(read_arch(root["arch"]), name)
+    return hardware_of(read_chain(root), name)
 
 
-def read_arch(part: Part) -> Chain:
-    """Read the chain of memories of an ``arch``."""
-    nodes = list(part["nodes"].items())
-    for node in nodes:
-        if node.tag == "Compute":
-            rate = _action(node, "compute").rate
+def read_chain(root: Part) -> Chain:
+    """Read the chain of memories of the ``arch`` of a document."""
+    part, nodes = _enabled(root)
+    try:
+        for node in nodes:
+            rate = action_of(node, "compute").rate if node.tag == "Compute" else 1
             if rate is None or rate > _MOST_LANES:
                 node.fail(
-                    f"a throughput of {'inf' if rate is None else rate} is none of a "
-                    "cycle; give every throughput per cycle"
+                    f"a throughput of {'inf' if rate is None else rate} is none of a cycle; give "
+                    "every throughput per cycle"
                 )
-    return chain_of(part, _nodes(nodes, Fraction(1)))
+        return chain_of(part, _nodes(nodes, Fraction(1)))
+    except HardwareError:
+        # What no accelerator can be is refused alike everywhere.
+        read_hierarchy(root)
+        raise
 
 
-def read_hierarchy(part: Part, name: str = "") -> Hierarchy:
-    """Read an ``arch`` of any memories, with words of 8 bits.
+def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
+    """Read the ``arch`` of a document, of any memories, with words of 8 bits.
 
     A memory keeps what it may keep. Limits of mappings are not read; nor are areas, leakage and
     what components are made of, so that an energy that no action says is 0.
@@ -117,13 +123,34 @@ def read_hierarchy(part: Part, name: str = "") -> Hierarchy:
     Raises:
         HardwareError: it cannot be read, or says what no accelerator of ours can be.
     """
-    nodes = list(part["nodes"].items())
-    rates = [_action(node, "compute").rate for node in nodes if node.tag == "Compute"]
+    part, nodes = _enabled(root)
+    rates = [action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
     rate = rates[0] if rates else None
     clock = rate if rate is not None and rate > _MOST_LANES else None
     hertz = Fraction(1) if clock is None and rate is not None else clock
     megahertz = None if clock is None else float(clock / 10**6)
     return hierarchy_of_nodes(part, _nodes(nodes, hertz), name, WORD_BITS, megahertz)
+
+
+def _enabled(root: Part) -> tuple[Part, list[Part]]:
+    """Return the ``arch`` of a document and its nodes, but for those that no layer enables."""
+    root.spelt("arch", "variables", "workload", "mapping", "mapper", "model", "renames", "config")
+    words = {key: replace(root, value=bits) for key, bits in _WORDS.items()}
+    part = root["arch"].knowing({**words, **root.get("variables", YamlBlock()).named()})
+    part.only("nodes", "variables", "extra_attributes_for_all_component_models", "version")
+    part = part.knowing(part.get("variables", YamlBlock()).named())
+    return part, [each for each in part["nodes"].items() if _is_enabled(each)]
+
+
+def _is_enabled(node: Part) -> bool:
+    """Whether a node is there for layers, which have three tensors."""
+    enabled = node.get("enabled", "true")
+    text = enabled.text().strip()
+    if match := _ENABLED.fullmatch(text):
+        return bool(_COMPARED[match[1]](len(TENSORS), int(match[2])))
+    if text.lower() not in ("true", "false"):
+        enabled.fail(f"is {quoted(text)}; allowed: true, false, or such as len(All) == 3")
+    return text.lower() == "true"
 
 
 def _nodes(parts: Iterable[Part], hertz: Fraction | None) -> Iterator[Node]:
@@ -132,17 +159,50 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None) -> Iterator[Node]:
     for part in parts:
         fanouts = list(_fanouts(part, sets))
         if part.tag == "Container":
-            part.only("name", "spatial")
+            part.only("name", "spatial", "enabled")
             yield Node(part, fanouts)
         elif part.tag == "Memory":
             memory = _memory(part, sets, hertz)
             sets[memory.name] = frozenset(memory.keeps)
             yield Node(part, fanouts, memory)
         elif part.tag == "Compute":
-            part.only(*_COMPONENT, "name", "actions", "spatial")
+            _check_component(part, "actions", "spatial")
             yield Node(part, fanouts, mac=_mac(part))
+        elif part.tag == "Toll":
+            yield Node(part, [*fanouts, ((part["name"].text(),), _toll(part, sets))])
+        elif part.tag == "Network":
+            _check_component(part, "actions", "spatial", "topology", *_BITS)
+            part.note("networks are not read; what passes them costs neither time nor energy")
+            yield Node(part, fanouts)
         else:
-            part.fail("has no tag !Memory, !Container or !Compute")
+            part.fail("has no tag !Memory, !Container, !Compute, !Toll or !Network")
+
+
+def _check_component(part: Part, *allowed: str) -> None:
+    """Refuse keys of a component that are not allowed, and note what is left out."""
+    part.only(*_COMPONENT, *allowed)
+    for key in _UNPRICED:
+        if value_of(part.get(key, "0").text(), part.names) != 0:
+            part.note("leakage and areas are not read")
+    if part.get("component_class", "Dummy").text() != "Dummy":
+        part.note("energies and times of component models are not known here")
+
+
+def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> FanoutElement:
+    """Return a toll on all that passes, as the way to one instance of what is below."""
+    _check_component(part, "tensors", "direction", "actions", "spatial", *_BITS)
+    part["tensors"].only("keep")
+    on_all = _set(part["tensors"]["keep"], sets) == _ALL
+    if part["direction"].text() != "up_and_down" or not on_all:
+        part.fail("is a toll on some tensors or one way; allowed: All, up_and_down")
+    read = action_of(part, "read")
+    if read.rate is not None:
+        part.fail("has a throughput; allowed: a toll of energy alone")
+    words = part.get("bits_per_value", YamlBlock())
+    words.only("All")
+    word = words.get("All", str(WORD_BITS)).number()
+    picojoules = read.picojoules / read.bits * word / WORD_BITS
+    return FanoutElement(name=part["name"].text(), size=1, pj_per_bit=float(picojoules))
 
 
 def _fanouts(
@@ -151,6 +211,8 @@ def _fanouts(
     name = node["name"].text()
     for index, each in enumerate(node.get("spatial", []).items()):
         each.only("name", "fanout", "reuse", "may_reuse", *_OF_MAPPINGS)
+        if any(key in each for key in ("reuse", *_OF_MAPPINGS)):
+            each.note(_LIMITS)
         along = each["name"].text()
         shared = [_set(each[key], sets) for key in ("may_reuse", "reuse") if key in each]
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
@@ -166,20 +228,22 @@ def _fanouts(
 def _memory(
     node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction | None
 ) -> MemoryElement:
-    node.only(*_COMPONENT, "name", "size", "tensors", "actions", "spatial", *_BITS)
+    _check_component(node, "size", "tensors", "actions", "spatial", *_BITS)
     kept = node.get("tensors", YamlBlock())
-    kept.only("keep", "may_keep")
+    kept.only("keep", "may_keep", *_OF_KEPT)
+    if any(key in kept for key in _OF_KEPT):
+        node.note(_LIMITS)
     named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
-    read, write = _action(node, "read"), _action(node, "write")
+    read, write = action_of(node, "read"), action_of(node, "write")
     widths = {
-        tensor: _plain(each).integer()
+        tensor: each.integer()
         for key, each in node.get("bits_per_value", YamlBlock()).named().items()
         for tensor in _listed(_set(each, sets, key))
     }
     return MemoryElement(
         name=node["name"].text(),
         keeps=_listed(frozenset().union(*named)) if named else TENSORS,
-        capacity_bits=_limit(node["size"], Part.integer),
+        capacity_bits=limit_of(node["size"], Part.integer),
         width_bits=widths or None,
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
@@ -187,7 +251,7 @@ def _memory(
     )
 
 
-def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) -> dict[str, float]:
+def _ports(node: Part, read: Action, write: Action, hertz: Fraction | None) -> dict[str, float]:
     """Return bits a cycle by field of a memory."""
     if hertz is None and not read.rate is write.rate is None:
         node.fail("has a throughput a second, where no compute unit says how long a cycle is")
@@ -205,78 +269,22 @@ def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) ->
 
 
 def _mac(node: Part) -> MacElement:
-    units = _action(node, "compute")
+    units = action_of(node, "compute")
     rate = Fraction(1) if units.rate is None or units.rate > _MOST_LANES else units.rate
     if rate != int(rate):
         node.fail(f"does {float(rate):g} operations a cycle; allowed: whole numbers")
     return MacElement(simd=int(rate), pj=float(units.picojoules))
 
 
-@dataclass(frozen=True)
-class _Action:
-    """An action of a component.
-
-    Args:
-        rate: how often in a second; None without limit, or where it is not said.
-        picojoules: its energy.
-        bits: that it moves.
-        shared: there is one port for all actions.
-    """
-
-    rate: Fraction | None
-    picojoules: Fraction
-    bits: int
-    shared: bool
-
-
-def _action(node: Part, name: str) -> _Action:
-    shared, counted = _port(node)
-    bits = node.get("bits_per_action", "1")
-    if "actions" not in node:
-        return _Action(counted, Fraction(0), bits.integer(), shared)
-    found = [each for each in node["actions"].items() if each["name"].text() == name]
-    if len(found) != 1:
-        node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
-    (each,) = found
-    each.only("name", "energy", "throughput", "bits_per_action")
-    rate = _limit(each.get("throughput", "inf"), Part.positive)
-    picojoules = each.get("energy", "0").number() * 10**12
-    own = each.get("bits_per_action", bits.value)
-    return _Action(rate if counted is None else counted, picojoules, own.integer(), shared)
-
-
-def _limit(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
-    return None if part.text().strip() in ("inf", ".inf") else read(_plain(part))
-
-
-def _port(node: Part) -> tuple[bool, Fraction | None]:
-    """Whether all actions share a port, and how many of them there are a second if that is said."""
-    latency = node.get("total_latency", _TOGETHER)
-    text = "".join(latency.text().split())
-    for each in (_TOGETHER, _SEPARATE):
-        if text == "".join(each.split()):
-            return each == _TOGETHER, None
-    if not (match := _COUNTED.fullmatch(text)):
-        latency.fail(f"cannot be said; allowed: {_TOGETHER}, or max, or {_EXAMPLE}")
-    rates = replace(latency, value=match[2].strip("/").replace("/", "*"))
-    return match[1] == "sum", rates.positive()
-
-
-def _plain(part: Part) -> Part:
-    """Return a number of a file, where the words of all tensors have one width."""
-    return replace(part, value=_WORD.sub(str(WORD_BITS), _IF.sub("", part.text())))
-
-
 def _set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:
     """Return the tensors of an expression such as ``input | ~GlobalBuffer``."""
 
     def named(term: str) -> frozenset[str]:
-        name = term.strip().removesuffix(".tensors")
-        if name.startswith("~"):
-            return _ALL - named(name[1:])
+        inverted = term.strip()
+        name = inverted.lstrip("~").removesuffix(".tensors")
         if name not in sets:
             part.fail(f"{quoted(name)} is no tensor or memory; allowed: {', '.join(sets)}")
-        return sets[name]
+        return _ALL - sets[name] if (len(inverted) - len(inverted.lstrip("~"))) % 2 else sets[name]
 
     terms = (text or part.text()).split("|")
     return frozenset().union(*(_ALL.intersection(*map(named, each.split("&"))) for each in terms))

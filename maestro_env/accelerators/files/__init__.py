@@ -1,0 +1,1 @@
+"""Accelerators in files of other tools."""
