@@ -16,6 +16,7 @@ from jinja2 import UndefinedError
 from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop
 
 from maestro_env import MaestroEnvError, find_network
+from maestro_env.accelerators.finding import find_hierarchy
 
 
 def network_macs(path: Path) -> int:
@@ -52,12 +53,28 @@ KINDS = [
     Kind("GAMMA", r"model.*\.csv", "^(K,C,Y|M,N,K|O,I)", gamma),
     Kind("MAESTRO", r"\.m", r"^\s*Network", maestro),
 ]
-"""A file is of the first kind that fits."""
+"""A file is of the first kind that fits, and of the first of architectures."""
+
+ARCHITECTURES = [
+    # Without what tools wrote, and without the older forms that Accelergy alone reads.
+    Kind(
+        "Timeloop 0.4, architectures",
+        rf"^(?!.*(ref.output|output/|outputs/)).*{YAML}",
+        r"(?s)^architecture:(?!.*^\s+(subtree|local|components):).*^\s+nodes:",
+        read=lambda path: find_hierarchy(str(path)),
+    ),
+    Kind(
+        "AccelForge, architectures",
+        YAML,
+        r"(?s)^arch:\s.*^  nodes:",
+        read=lambda path: find_hierarchy(str(path)),
+    ),
+]
 
 
-def kind_of(path: Path) -> Kind | None:
+def kind_of(path: Path, kinds: list[Kind]) -> Kind | None:
     text = path.read_text(errors="replace") if re.search(r"\.(ya?ml|csv|m)$", path.name) else ""
-    for kind in KINDS if text else ():
+    for kind in kinds if text else ():
         if re.search(f"{kind.ending}$", str(path)) and re.search(kind.within, text, re.MULTILINE):
             return kind
     return None
@@ -83,7 +100,7 @@ def main(folders: list[str]) -> None:
     results: dict[str, Counter[str]] = defaultdict(Counter)
     reasons: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(each for folder in folders for each in Path(folder).rglob("*.*")):
-        if kind := kind_of(path):
+        for kind in filter(None, (kind_of(path, KINDS), kind_of(path, ARCHITECTURES))):
             result, reason = compare(kind, path)
             results[kind.name][result] += 1
             if reason:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.finding import find_hierarchy
+from experiments.search.accelerators import find_accelerator, model_of
+from experiments.shell.flags import option, run
+from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.finding import accelerator_notes, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     FanoutElement,
@@ -166,6 +171,136 @@ Read = Callable[[str], Hierarchy]
 def test_all_that_an_architecture_says_is_read(read: Read) -> None:
     assert read(TIMELOOP) == READ_FROM_TIMELOOP
     assert read(ACCELFORGE) == READ_FROM_ACCELFORGE
+
+
+# What else says the same: pairs of a text and another one.
+ALIKE = {
+    "synonyms": (TIMELOOP, "depth: 1024", "data_storage_depth: 2**10"),
+    "decimals": (TIMELOOP, "datawidth: 8, ", "word_bits: 8.0, "),
+    "names": (TIMELOOP, "width: 24, datawidth: 24", "width: datawidth, datawidth: 3 * (10 - 2)"),
+    "variables": (
+        *(TIMELOOP, "\narchitecture:", "\nvariables: {x: y + 1, y: 3}\narchitecture:"),
+        *("meshX: 4", "meshX: x"),
+    ),
+    "constraints": (
+        *(TIMELOOP, "\narchitecture:", "\nconstraints: {targets: [{target: taps, type: datatype, "),
+        *("constraints: {dataspace: {keep_only: [Weights]}}", ""),
+    ),
+    "aliases": (
+        *(
+            TIMELOOP,
+            "constraints: {dataspace: {keep: [Inputs]}}",
+            "constraints: &c {dataspace: &d {keep: [Inputs]}}",
+        ),
+        *("no_reuse: [Inputs]", "no_reuse: [Inputs], <<: {permutation: [C, M]}"),
+    ),
+    "sparse tensors": (TIMELOOP, "subclass: register", "sparse_optimizations: {}"),
+    "a bit of metadata": (TIMELOOP, "n_banks: 4", "metadata_datawidth: 1"),
+    "enabled": (ACCELFORGE, "!Compute {", "!Compute {enabled: len(All) == 3, "),
+    "not enabled": (
+        *(
+            ACCELFORGE,
+            "  - !Container",
+            "  - !Compute {name: one, enabled: len(All) < 3}\n  - !Container",
+        ),
+    ),
+    "latency": (ACCELFORGE, "energy: 8e-12, throughput: 2e9", "energy: 8e-12, latency: 1e-9 / 2"),
+    "powers": (ACCELFORGE, "8 * 1024 * 8", "2**16"),
+    "size of main memory": (ACCELFORGE, "size: inf", "size: 1e9"),
+    "variables of arch": (
+        *(ACCELFORGE, "arch:", "variables: {a: 3}\narch:\n  variables: {b: a + 1}"),
+        *("fanout: 4", "fanout: b"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+def test_other_words_say_the_same(read: Read, kind: str) -> None:
+    text, *pairs = ALIKE[kind]
+    found = text
+    for old, new in zip(pairs[::2], pairs[1::2], strict=True):
+        if "targets" in new:
+            new = f"{new}keep_only: [Weights]}}]}}{old}"
+        assert found.count(old) == 1
+        found = found.replace(old, new)
+    assert read(found) == read(text)
+
+
+def test_a_toll_costs_energy_on_the_way(read: Read) -> None:
+    toll = (
+        "  - !Toll {name: toll, direction: up_and_down, tensors: {keep: All}, bits_per_action: 16, "
+        "bits_per_value: {All: 4}, actions: [{name: read, energy: 100e-12}]}\n  - !Container"
+    )
+    # 100 pJ move 16 / 4 values; one of 8 bits costs 25.
+    found = read(ACCELFORGE.replace("  - !Container", toll)).elements
+    assert found[2] == FanoutElement(name="toll", size=1, pj_per_bit=3.125)
+    one = read(ACCELFORGE.replace("energy: 8e-12", "energy: 1")).elements[0]
+    assert isinstance(one, MemoryElement)
+    assert one.read_pj_per_bit == 1e12 / 4
+
+
+NOTED = (
+    (TIMELOOP, "", "", "constraints on loops are not read"),
+    (TIMELOOP, "subclass: register", "sparse_optimizations: {}", "all count as dense"),
+    (ACCELFORGE, "", "", "limits of mappings are not read"),
+    (ACCELFORGE, "name: taps", "name: taps\n    leak_power: 1e-3", "leakage and areas"),
+    (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
+    (ACCELFORGE, "size: inf", "size: 64", "the size of main memory main is not read"),
+    (ACCELFORGE, "!Compute {", "!Network {name: noc}\n  - !Compute {", "networks are not read"),
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A command."""
+
+    hardware: str = option("", "accelerator")
+
+
+@pytest.mark.parametrize(("text", "old", "new", "told"), NOTED)
+def test_what_is_not_read_is_said_once_by_commands(
+    *, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, old: str, new: str, told: str
+) -> None:
+    path = tmp_path / "chip.yaml"
+    path.write_text(text.replace(old, new) if old else text)
+    assert run(Config, lambda config: 0, "run", ["--hardware", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.count(told) == 1
+    plain = "arch: {nodes: [!Memory {name: A, size: inf}, !Compute {name: B}]}"
+    path.write_text(plain)
+    assert accelerator_notes(str(path)) == ()
+
+
+def test_every_door_gives_the_same_reason(tmp_path: Path) -> None:
+    path = tmp_path / "chip.yaml"
+    path.write_text(
+        ACCELFORGE.replace("enabled", "").replace("name: taps", "name: taps\n    siz: 1")
+    )
+    told = set()
+    for door in (
+        find_hierarchy,
+        find_hardware,
+        partial(find_accelerator, model=model_of(str(path))),
+    ):
+        with pytest.raises(HardwareError) as caught:
+            door(str(path))
+        told.add(str(caught.value))
+    with pytest.raises(HardwareError) as caught:
+        hardware_from_accelforge(path.read_text(), str(path))
+    assert told == {str(caught.value)}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name: a\nmemories: {}\noperational_array: {}", "but a hardware file of ZigZag"),
+        ("- {id: 0, operator_type: Conv}", "but a workload of ZigZag or Stream"),
+        ("problem: {}", "but a problem of Timeloop"),
+    ],
+)
+def test_files_of_others_are_named(read: Read, text: str, told: str) -> None:
+    with pytest.raises(HardwareError, match=f"expected an accelerator, {told}"):
+        read(text)
 
 
 def test_a_compute_unit_of_few_operations_counts_in_cycles(read: Read) -> None:

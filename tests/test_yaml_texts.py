@@ -157,6 +157,14 @@ GROWING: dict[str, Callable[[int], str]] = {
     "rendered aliases": lambda n: (
         "a: &a [1]\nb: [{% for i in range(" + str(n) + ") %}*a,{% endfor %}]"
     ),
+    "nodes of Timeloop": lambda n: (
+        "variables: {x: 8}\narchitecture:\n  nodes:\n"
+        + "  - !Container {name: a, attributes: {datawidth: x}, spatial: {meshX: x}}\n" * (n // 5)
+    ),
+    "nodes of AccelForge": lambda n: (
+        "variables: {x: 8}\narch:\n  nodes:\n"
+        + "  - !Memory {name: a, size: x, tensors: {keep: ~~~input | output}}\n" * (n // 5)
+    ),
     "elements": lambda n: "memories:\n" + "".join(f"- {{memory: m{i}}}\n" for i in range(n)),
 }
 

@@ -18,8 +18,10 @@ from maestro_env.accelerators.hierarchy_file import hierarchy_of, read_hierarchy
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
+from maestro_env.base.foreign import kind_of
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
+from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml_file
 
 BUILT = Path(__file__).with_name("built")
@@ -118,9 +120,16 @@ def accelerator_notes(text: object) -> tuple[str, ...]:
 def _read(path: Path) -> tuple[Part, ModuleType | None]:
     """Return what a file contains, and who reads it if it is of another tool."""
     root = read_yaml_file(path, HardwareError)
+    keys = root.value if isinstance(root.value, YamlBlock) else YamlBlock()
     for key, tool in _TOOLS.items():
-        if key in root:
+        if key in keys:
             return read_yaml_file(path, HardwareError, tool.TAGS), tool
+    # The memories of ours are a list.
+    if not isinstance(keys.get("memories"), list) and (kind := kind_of(root)):
+        root.fail(
+            f"expected an accelerator{kind}; allowed: files of ours (docs/hierarchy.md), and "
+            "architectures of Timeloop 0.4 or AccelForge"
+        )
     return root, None
 
 

@@ -114,7 +114,7 @@ class Part:
             self.fail(f"expected a list, found {_shown(self.value)}")
         for number, each in enumerate(self.value, start=1):
             line = each.line if isinstance(each, YamlBlock) else self.line
-            yield replace(self, value=each, path=f"{self.path} {number}", line=line)
+            yield self._within(each, f" {number}", line)
 
     def text(self) -> str:
         """Return a text."""
@@ -153,6 +153,10 @@ class Part:
     def positive(self) -> Fraction:
         """Return a number above 0, as ``number`` does."""
         return self.number() or self.fail(f"is {quoted(self.text())}; allowed: numbers above 0")
+
+    def _within(self, value: Plain, step: str, line: int) -> Part:
+        path = self.path + step
+        return Part(value, self.source, self.refuse, path, line, self.names, self.notes)
 
     def _block(self) -> YamlBlock:
         if not isinstance(self.value, YamlBlock):

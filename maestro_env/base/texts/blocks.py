@@ -97,12 +97,15 @@ class Builder:
 
     def _scalar(self, event: Any) -> None:
         value: Plain = event.value
+        size = 1
         if event.tag == INCLUDED and event.value.isdecimal():
             value = self._included[int(event.value)]
+            size = _size_of(value)
+            self._share(event, size)
         elif self._tags is not None and event.tag not in (None, "!"):
             self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
-        self._anchored[event.anchor] = value, 1
-        self._add(event, value, 1)
+        self._anchored[event.anchor] = value, size
+        self._add(event, value, size)
 
     def _begin(self, event: Any, is_block: bool) -> None:
         tag = (event.tag or "").removeprefix("!")
@@ -176,3 +179,13 @@ class Builder:
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
         raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
+
+
+def _size_of(value: Plain) -> int:
+    """Return how many values there are in one, with itself."""
+    size, parts = 0, [value]
+    while parts:
+        size += 1
+        part = parts.pop()
+        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return size
