@@ -18,19 +18,21 @@ from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop
 from maestro_env import MaestroEnvError, find_network
 from maestro_env.accelerators.finding import find_hierarchy
 
+Given = dict[str, int]
 
-def network_macs(path: Path) -> int:
+
+def network_macs(path: Path) -> tuple[int, Given]:
     """Read a network, with those open numbers that it asks for; known MACs left out count."""
-    dims: dict[str, int] = {}
+    given: Given = {}
     while True:
         try:
-            network = find_network(str(path), dims)
-            return network.macs + network.left_out_macs
+            network = find_network(str(path), given)
+            return network.macs + network.left_out_macs, given
         except MaestroEnvError as error:
             asked = {*re.findall(r"\w+", str(error).partition("--dim")[2])} & GIVEN.keys()
-            if not asked - dims.keys():
+            if not asked - given.keys():
                 raise
-            dims |= {name: GIVEN[name] for name in asked}
+            given |= {name: GIVEN[name] for name in asked}
 
 
 class Kind(NamedTuple):
@@ -39,8 +41,8 @@ class Kind(NamedTuple):
     name: str
     ending: str
     within: str
-    count: Callable[[Path], int] | None = None
-    read: Callable[[Path], object] = network_macs
+    count: Callable[[Path, Given], int] | None = None
+    read: Callable[[Path], tuple[object, Given]] = network_macs
 
 
 YAML = r"\.ya?ml"
@@ -83,12 +85,12 @@ def kind_of(path: Path, kinds: list[Kind]) -> Kind | None:
 def compare(kind: Kind, path: Path) -> tuple[str, str]:
     """Return what became of a file, and the reason where it is refused or counted otherwise."""
     try:
-        found = kind.read(path)
+        found, given = kind.read(path)
     except MaestroEnvError as error:
         said = str(error).replace(str(path), "").replace(path.stem, "")
         return "refused", re.sub("[0-9]+", "#", said)
     try:
-        own = kind.count and kind.count(path)
+        own = kind.count and kind.count(path, given)
     except (LookupError, ValueError, UndefinedError):
         own = None
     if own is None:

@@ -13,7 +13,12 @@ import jinja2
 import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
-GIVEN = {"BATCH_SIZE": 2, "DECODE": 0, "N_NEW_TOKENS": 16, "N_EINSUMS": 3, "B": 4, "D": 8, "H": 16}
+_NAMES = (
+    "B D H N_EINSUMS BATCH_SIZE N_NEW_TOKENS CHUNK_SIZE N_HIDDEN_DIMS N_FF_DIMS N_HEADS "
+    "N_Q_HEADS_PER_KV_HEAD N_EMB_PER_HEAD N_EXPERTS N_EXPERTS_PER_TOKEN N_KV_LATENT N_Q_LATENT "
+    "N_V_DIMS N_SHARED_FF_DIMS"
+)
+GIVEN = {name: 2 + number for number, name in enumerate(_NAMES.split())} | {"DECODE": 0}
 """Numbers for what files leave open."""
 
 
@@ -60,6 +65,7 @@ def render(
 
     own = {"include": jinja2.pass_context(include), "include_text": jinja2.pass_context(text)}
     own["add_to_path"] = lambda name: folders.append(path.parent / name) or ""
+    own["find_path"] = lambda name: str(found(name))
     plain = re.sub(r"{% assert .*?%}", "", path.read_text())
     environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined)
     return environment.from_string(plain).render({**values, **own})
@@ -76,31 +82,34 @@ def flat(values: list[Any]) -> Iterator[Any]:
         yield from flat(each) if isinstance(each, list) else [each]
 
 
-def timeloop(path: Path) -> int:
-    problem = load(path, GIVEN, [])["problem"]
+def timeloop(path: Path, given: dict[str, int]) -> int:
+    problem = load(path, given, [])["problem"]
     shape, sizes = problem.get("shape", "cnn_layer"), problem.get("instance", problem)
     dims = "CKRSPQN" if isinstance(shape, str) else shape["dimensions"]
     return math.prod(int(sizes[dim]) for dim in dims)
 
 
-def accelforge(path: Path) -> int:
-    workload = load(path, GIVEN, [])["workload"]
+def accelforge(path: Path, given: dict[str, int]) -> int:
+    workload = load(path, given, [])["workload"]
     einsums = (e if isinstance(e, dict) else {"einsum": e} for e in flat(workload["einsums"]))
     return workload.get("n_instances", 1) * sum(einsum_macs(each, workload) for each in einsums)
 
 
 def einsum_macs(einsum: Any, workload: Any) -> int:
-    """A product of two tensors or more has a MAC for each point of its loops; a sum has none."""
+    """A product that is summed has a MAC for each point of its loops; what only scales has none."""
     if text := einsum.get("einsum"):
-        listed = [ranks.split(",") for ranks in re.findall(r"\[(.*?)\]", text)]
+        made, *read = (ranks.split(",") for ranks in re.findall(r"\[(.*?)\]", text))
         if "+" in re.sub(r"\[.*?\]", "", text):
             return 0
     else:
-        found = (access["projection"] for access in einsum["tensor_accesses"])
-        listed = [[*map(": ".join, e.items())] if isinstance(e, dict) else e for e in found]
+        read, made = [], []
+        for access in einsum["tensor_accesses"]:
+            by = access["projection"]
+            listed = [*map(": ".join, by.items())] if isinstance(by, dict) else by
+            read, made = (read, listed) if access.get("output") else ([*read, listed], made)
     sizes, loops = dict[str, int](), set[str]()
     ranks = {**workload.get("rank_sizes", {}), **einsum.get("rank_sizes", {})}
-    for access in flat(listed):
+    for access in flat([read, made]):
         rank, by = access.split(":") if ":" in access else (access.upper(), access)
         loops |= (variables := {*re.findall(r"[a-zA-Z_]\w*", by)})
         if variables == {by.strip()} and rank.strip() in ranks:
@@ -109,16 +118,17 @@ def einsum_macs(einsum: Any, workload: Any) -> int:
         bounds = part.get("iteration_space_shape") or part.get("shape") or []
         bounds = bounds.values() if isinstance(bounds, dict) else bounds
         sizes |= {k: int(v) for k, v in re.findall(r"0 *<= *(\w+) *< *(\d+)", "\n".join(bounds))}
+    summed = loops - {*re.findall(r"\w+", " ".join(each.split(":")[-1] for each in made))}
     points = einsum.get("n_instances", 1) * math.prod(sizes[each] for each in loops)
-    return points if len(listed) > 2 else 0
+    return points if len(read) > 1 and summed else 0
 
 
-def scalesim(path: Path) -> int:
+def scalesim(path: Path, given: dict[str, int]) -> int:
     lines = path.read_text("utf-8-sig").splitlines()
     header, *rows = csv.reader(lines, delimiter="," if "," in lines[0] else "\t")
     macs = 0
     for _, *cells in filter(None, rows):
-        known = [str(GIVEN.get(cell.strip(), cell.strip())) for cell in cells]
+        known = [str(given.get(cell.strip(), cell.strip())) for cell in cells]
         numbers = [int(cell) for cell in known if cell.isdigit()]
         if numbers and header[1].strip().lower() == "m":
             macs += math.prod(numbers[:3])
@@ -129,7 +139,7 @@ def scalesim(path: Path) -> int:
     return macs
 
 
-def gamma(path: Path) -> int:
+def gamma(path: Path, _: object) -> int:
     def macs(a: int, b: int, c: int, d: int, e: int, f: int, kind: int, step: int = 1) -> int:
         outputs = ((c - e) // step + 1) * ((d - f) // step + 1)
         return {0: a * b, 1: a * b * outputs * e * f, 2: b * outputs * e * f, 3: a * b * c}[kind]
@@ -138,7 +148,7 @@ def gamma(path: Path) -> int:
     return sum(macs(*map(int, row)) for row in rows if row)
 
 
-def maestro(path: Path) -> int:
+def maestro(path: Path, _: object) -> int:
     text, macs = re.sub(r"//.*", "", path.read_text()), 0
     named = dict(re.findall(r"Constant\s+(\w+)\s+(\d+)", text))
     for layer in re.split(r"\bLayer\b", text)[1:]:

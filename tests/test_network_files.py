@@ -240,7 +240,7 @@ BAD_YAML = {
     "neither": ("a: 1", "neither a problem .Timeloop. nor a workload"),
     "empty": ("", "net.yaml: it is empty"),
     "list": ("[1, 2]", "net.yaml: neither a problem .Timeloop. nor a workload .AccelForge.$"),
-    "template": ("workload: {{N}}", "as a Jinja template: 'N' is undefined"),
+    "template": ("workload: {{N}}", "'N' is undefined; give its number, such as --dim N=1$"),
     "syntax": ("\na: [", "net.yaml, line 3: .*node content"),
     "cycle": ("problem: &a {shape: *a}", "line 1: .a is a part that contains itself"),
     "deep": ("[" * 5000, "line 1: more than 30 blocks in each other"),
@@ -313,6 +313,6 @@ def test_missing_files_are_named(tmp_path: Path, ending: str) -> None:
 
 def test_only_onnx_files_have_open_dimensions(tmp_path: Path) -> None:
     with pytest.raises(
-        NetworkError, match="'resnet18' has no open dimensions; only ONNX files and"
+        NetworkError, match="'resnet18' has no open dimensions; only ONNX files, top"
     ):
         find_network("resnet18", {"batch": 1})

@@ -230,6 +230,8 @@ def read_yaml(
 
         text = Templates(path, refuse, load).first(text, source, given or {})
         source = f"{source} as rendered"
+    elif given:
+        raise refuse(f"{source}: it is no template, and leaves no {quoted(next(iter(given)))} open")
     return _document(text, source, refuse, tags, included)
 
 

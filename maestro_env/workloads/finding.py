@@ -28,6 +28,7 @@ from maestro_env.workloads.zoo import models as models
 _CSV_ROW = re.compile(
     r"(?P<path>(?:(?!,\s*name=).)+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL
 )
+_UNDEFINED = re.compile(r"as a Jinja template: '(\w+)' is undefined$")
 _PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".zip")
 
 
@@ -115,7 +116,7 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
             extra ``onnx``), ``.m`` (MAESTRO), ``.csv`` (GAMMA or SCALE-Sim), ``.yaml`` (a problem
             of Timeloop, or a workload of AccelForge).
         dims: a number for every symbolic dimension of an ONNX file, such as ``{"batch": 1}``, or
-            for every name that stands for one in a topology of SCALE-Sim.
+            for every name that stands for one in a topology of SCALE-Sim or a template.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Network``.
@@ -127,9 +128,9 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
     require_type("network", text, str, "such as resnet50 or FILE.onnx, or a Network")
     require_type("dims", {} if dims is None else dims, Mapping, "such as {'batch': 1}")
     ending = Path(text).suffix.lower()
-    if dims and ending not in (".onnx", ".csv"):
+    if dims and ending not in (".onnx", ".csv", ".yaml", ".yml"):
         raise NetworkError(
-            f"{quoted(text)} has no open dimensions; only ONNX files and topologies have"
+            f"{quoted(text)} has no open dimensions; only ONNX files, topologies and templates have"
         )
     if ending in _READERS:
         try:
@@ -188,15 +189,21 @@ def _read_csv(path: str, dims: Dims) -> Network:
     return read_csv_network(path, dims)
 
 
-def _read_yaml(path: str, _: Dims) -> Network:
+def _read_yaml(path: str, dims: Dims) -> Network:
     from maestro_env.base.foreign import kind_of
     from maestro_env.base.yaml_file import read_yaml_file
     from maestro_env.workloads.files.accelforge import workload_network
     from maestro_env.workloads.files.timeloop import problem_network
 
     name = Path(path).stem
+    try:
+        root = read_yaml_file(path, LayerError, given=dims)
+    except LayerError as error:
+        if unknown := _UNDEFINED.search(str(error)):
+            raise LayerError(f"{error}; give its number, such as --dim {unknown[1]}=1") from None
+        raise
     # What is left out is said alike wherever the file lies.
-    root = replace(read_yaml_file(path, LayerError), source=Path(path).name)
+    root = replace(root, source=Path(path).name)
     if not isinstance(root.value, str | list):
         if "problem" in root:
             return problem_network(root["problem"], name)

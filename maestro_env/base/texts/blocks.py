@@ -97,15 +97,26 @@ class Builder:
 
     def _scalar(self, event: Any) -> None:
         value: Plain = event.value
-        size = 1
-        if event.tag == INCLUDED and event.value.isdecimal():
-            value = self._included[int(event.value)]
+        if event.tag == INCLUDED:
+            value = self._under(event)
             size = _size_of(value)
             self._share(event, size)
         elif self._tags is not None and event.tag not in (None, "!"):
             self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
         self._anchored[event.anchor] = value, size
         self._add(event, value, size)
+
+    def _under(self, event: Any) -> Plain:
+        """Return what is included, or what is in it under keys, such as ``0.workload.einsums``."""
+        number, *keys = event.value.split(".")
+        if number not in map(str, range(len(self._included))):
+            self._fail(event, f"{quoted(event.value)} names nothing that is included")
+        value = self._included[int(number)]
+        for key in keys:
+            if not isinstance(value, YamlBlock) or key not in value:
+                self._fail(event, f"what is included has no {quoted(key)}")
+            value = value[key]
+        return value
 
     def _begin(self, event: Any, is_block: bool) -> None:
         tag = (event.tag or "").removeprefix("!")

@@ -75,6 +75,7 @@ class Templates:
     def __init__(self, path: Path | None, refuse: Refuse, load: Load) -> None:
         self._refuse, self._load = refuse, load
         self._left, self._depth = _MOST_WORK, 0
+        self._asked: set[str] = set()
         self._folders = [path.resolve().parent] if path else []
         above = [*self._folders, *(self._folders[0].parents if path else ())]
         self._reach = above[: _FOLDERS_ABOVE + 1][-1:]
@@ -85,7 +86,10 @@ class Templates:
         Raises:
             MaestroEnvError: no template, one that asks for too much, or a name nobody gives.
         """
-        return self._rendered(text, source, self._folders, given)
+        rendered = self._rendered(text, source, self._folders, given)
+        for name in given.keys() - self._asked:
+            raise self._refuse(f"{source}: the template has no {quoted(name)}")
+        return rendered
 
     def _rendered(
         self, text: str, source: str, folders: list[Path], given: Mapping[str, Any]
@@ -100,7 +104,9 @@ class Templates:
         try:
             if self._depth > _DEEPEST:
                 raise ValueError(f"more than {_DEEPEST} files include each other")
-            code = environment.compile(_counting(environment.parse(text)))
+            tree = environment.parse(text)
+            self._asked |= {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
+            code = environment.compile(_counting(tree))
             template = jinja2.Template.from_code(environment, code, environment.globals)
             return template.render(given)
         except MaestroEnvError:
@@ -207,7 +213,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call(context, called, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        if not isinstance(left, int | float) or not isinstance(right, int | float):
+        # What is undefined says so itself.
+        if not all(isinstance(each, int | float | jinja2.Undefined) for each in (left, right)):
             raise TypeError(f"{operator} of something else than numbers")
         if operator == "**" and int(left).bit_length() * abs(right) > _MOST_BITS:
             raise ValueError("a power that is too large")
