@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import evaluate
+from commands import evaluate, explain
 
 from experiments.shell import cli
 from maestro_env import (
@@ -77,6 +78,28 @@ def test_a_given_layer_replaces_that_of_the_file(
     path.write_text(mapping.to_m(LAYER))
     assert evaluate([str(path), "--layer=resnet18_l2"]) == 0
     assert "\nresnet18_l2 (CONV K64 C64 " in capsys.readouterr().out
+
+
+def test_every_layer_of_a_file_is_evaluated(
+    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, alone = tmp_path / "mapping.m", []
+    texts = [mapping.to_m(LAYER), mapping.to_m(replace(LAYER, name="again", stride=(2, 2)))]
+    for text in texts:
+        path.write_text(text)
+        assert evaluate([str(path), "--hardware=edge"]) == 0
+        alone.append(capsys.readouterr().out)
+    path.write_text("".join(texts))
+    assert evaluate([str(path), "--hardware=edge"]) == 0
+    assert capsys.readouterr().out == "".join(alone)
+    for flag, message in {
+        "--layer=resnet18_l2": "leave --layer out",
+        "--write=a.m": "with one",
+    }.items():
+        assert evaluate([str(path), flag]) == 2
+        assert message in capsys.readouterr().err
+    assert explain([str(path)]) == 2
+    assert "has 2 layers; give a file with one, or use evaluate" in capsys.readouterr().err
 
 
 def test_the_stride_of_a_file_is_read(

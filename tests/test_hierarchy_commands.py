@@ -39,6 +39,7 @@ from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.workloads.files.timeloop import problem_text
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "conv:K=8,C=8,Y=10,X=10,R=3,S=3"
@@ -262,7 +263,9 @@ def test_a_mapping_is_written_and_drawn(
     assert sorted(each.name for each in pictures.iterdir()) == names
 
 
-def test_other_tools_read_what_is_written(tmp_path: Path) -> None:
+def test_other_tools_read_what_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     chip, mapping = tmp_path / "own.yaml", tmp_path / "mapping.json"
     chip.write_text(SMALL)
     nest = [[("K", 8), ("N", 8)], [("M", 4)], []]
@@ -276,6 +279,13 @@ def test_other_tools_read_what_is_written(tmp_path: Path) -> None:
         found = read(path.read_text(), layer, accelerator)
         evaluator = HierarchyEvaluator(layer, accelerator)
         assert evaluator.evaluate(found.mapping) == evaluator.evaluate(nest)
+        first = capsys.readouterr().out.partition("\n\n")[2]
+        assert evaluate([str(path), *flags]) == explain([str(path), *flags]) == 0
+        assert first.startswith(capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0])
+        assert evaluate([str(path), flags[1]]) == 2
+        assert capsys.readouterr().err.endswith("does not say all: give --layer\n")
+        path.write_text(path.read_text() + problem_text(layer))
+        assert evaluate([str(path), flags[1]]) == 0
 
 
 def test_compare_leaves_out_what_needs_two_levels(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from workload_helpers import facts
 
-from maestro_env.base.errors import NetworkError
-from maestro_env.workloads.finding import find_network
+from maestro_env.base.errors import LayerError, NetworkError
+from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.network import Network
 
 
@@ -53,6 +53,15 @@ def test_mapping_files_of_maestro(tmp_path: Path) -> None:
         "grouped": "1 NGCONV G2 K3 C4 Y7 X7 R1 S1",
     }
     assert network.notes == ()
+
+
+@pytest.mark.parametrize(
+    "dataflow", ["TemporalMap(3,1) Y; Anything at all;", "Cluster(Sz(Q), Z);", "TemporalMap(0,9) S"]
+)
+def test_dataflows_are_passed_over(tmp_path: Path, dataflow: str) -> None:
+    text = MAESTRO.replace("TemporalMap(1,1) K; Cluster(8, P); SpatialMap(1,1) C;", dataflow)
+    assert text != MAESTRO
+    assert read(tmp_path, "net.m", text) == read(tmp_path, "net.m", MAESTRO)
 
 
 def test_transposed_layers_of_maestro_are_said(tmp_path: Path) -> None:
@@ -104,6 +113,50 @@ def test_one_filter_of_scalesim_is_said(tmp_path: Path) -> None:
     assert "Conv2_dw: one filter: read as a convolution with one output" in network.notes[0]
 
 
+# Of 20 x 22 inputs, 3 x 3 windows, 4 channels and 8 filters: 18 x 20 outputs of 36 MACs, 8 times.
+LAYER = "c1, 20, 22, 3, 3, 4, 8, 1,"
+MACS = 18 * 20 * 36 * 8
+TITLES = (
+    "Layer, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Stride"
+)
+TOPOLOGIES: dict[str, tuple[str, int, str]] = {
+    "other titles": (f"net,H,W,R,S,C,K,s\n{LAYER}", MACS, ""),
+    "tabs": (f"{TITLES}\n{LAYER}".replace(",", "\t"), MACS, ""),
+    "headings": (f"{TITLES}\nAlexNet,,,\n{TITLES}\n{LAYER}", MACS, "AlexNet and 1 more: a row"),
+    "a comment": (f"{TITLES}\n{LAYER} first of all", MACS, ""),
+    "more columns": (f"{TITLES},,,Eh\n{LAYER},,18", MACS, "c1: the column eh is passed over"),
+    "a batch": (f"{TITLES},Batch Size\n{LAYER}4", 4 * MACS, ""),
+    # Of rows ceil((20 - 3 + 2) / 2) = 10.
+    "two strides": (f"{TITLES},Stride Width\n{LAYER[:-2]}2,1", MACS * 10 // 18, "c1: the last"),
+    "a ratio": (f"{TITLES}, Sparsity\n{LAYER}2:4", MACS, "c1: sparsity: a layer is read as dense"),
+    "products": ("L,M,N,K,\na,4,5,6,\n", 120, ""),
+    "a batch of products": ("x,M,N,K,batch\na,4,5,6,7\n", 840, ""),
+}
+
+
+@pytest.mark.parametrize(("text", "macs", "note"), TOPOLOGIES.values(), ids=TOPOLOGIES)
+def test_topologies_in_other_forms(tmp_path: Path, text: str, macs: int, note: str) -> None:
+    network = read(tmp_path, "net.csv", text)
+    assert network.macs == macs
+    assert [each.startswith(note) for each in network.notes] == [True] * bool(note)
+
+
+def test_names_in_files_have_their_numbers_by_dims(tmp_path: Path) -> None:
+    (tmp_path / "net.csv").write_text(f"{TITLES}\nc1, H, 22, 3, 3, C, 8, 1,")
+    (tmp_path / "part.yaml").write_text("sizes: {rank_sizes: {M: {{M}}, K: 5, N: 6}}")
+    (tmp_path / "net.yaml").write_text(
+        "{% set PART = include('part.yaml', '') %}\n"
+        "workload:\n  <<<: {{PART}}.sizes\n  einsums: ['O[m,n] = A[m,k] * B[k,n]']\n"
+    )
+    files = {"net.csv": ({"H": 20, "C": 4}, MACS), "net.yaml": ({"M": 4}, 120)}
+    for name, (dims, macs) in files.items():
+        assert find_network(str(tmp_path / name), dims).macs == macs
+        with pytest.raises(NetworkError, match=f"--dim {next(iter(dims))}=1$"):
+            find_network(str(tmp_path / name))
+        with pytest.raises(NetworkError, match=r"has no .*'Q'"):
+            find_network(str(tmp_path / name), {**dims, "Q": 1})
+
+
 TIMELOOP = """
 problem:
   version: 0.4
@@ -151,6 +204,39 @@ problem:
     assert named(read(tmp_path, "gemm.yml", text)) == {"gemm": "1 GEMM M4 N5 K6"}
     column = text.replace("M: 4, N: 5, K: 6", "M: 64, N: 1, K: 1")
     assert named(read(tmp_path, "gemm.yml", column)) == {"gemm": "1 GEMM M64 N1 K1"}
+
+
+FLAT = "C: 3, K: 4, R: 3, S: 3, P: 5, Q: 6, N: 2, Wstride: 2"
+PROBLEMS = {
+    "by name": (f"problem: {{shape: cnn-layer, {FLAT}}}", ""),
+    "of no shape": (f"problem: {{{FLAT}}}", "net: no shape is given: read as cnn_layer"),
+    "not dilated": (f"problem: {{shape: cnn_layer, {FLAT}, Hdilation: 0}}", "net: a dilation of 0"),
+    "an unused 1": (f"problem: {{shape: cnn_layer, instance: {{{FLAT}, G: 1}}}}", ""),
+    "sparse": (f"problem: {{shape: cnn_layer, {FLAT}, densities: {{A: 0.5}}}}", "net: densities"),
+    "of inputs": (f"problem: {{shape: cnn_layer, {FLAT}, H: 11, Hpad: 1}}", "net: H, W, Hpad and"),
+}
+
+
+@pytest.mark.parametrize(("text", "note"), PROBLEMS.values(), ids=PROBLEMS)
+def test_problems_in_other_forms(tmp_path: Path, text: str, note: str) -> None:
+    """Timeloop ships the shape ``cnn_layer``: P goes with Wstride."""
+    network = read(tmp_path, "net.yaml", text)
+    assert facts(network) == "1 CONV K4 C3 Y11 X8 R3 S3 N2 stride 2x1"
+    assert network.macs == 3 * 4 * 3 * 3 * 5 * 6 * 2
+    assert [each.startswith(note) for each in network.notes] == [True] * bool(note)
+
+
+def test_a_file_of_one_layer_is_a_layer(tmp_path: Path) -> None:
+    gemm = "problem: {shape: gemm_ABZ, M: 4, N: 5, K: 6}"
+    network = read(tmp_path, "a.yaml", gemm)
+    assert find_layer(str(tmp_path / "a.yaml")) == network.layers[0]
+    (tmp_path / "net.csv").write_text(f"{TITLES}\n{LAYER}\n{LAYER}\nc3{LAYER[2:-2]}2")
+    assert find_layer(f"{tmp_path}/net.csv:2").stride == (2, 2)
+    refusals = {"net.m": (MAESTRO, "has 4 layers; `maestro-env map"), "b.yaml": ("a: 1", "neither")}
+    for name, (text, message) in refusals.items():
+        (tmp_path / name).write_text(text)
+        with pytest.raises(LayerError, match=message):
+            find_layer(str(tmp_path / name))
 
 
 ACCELFORGE = """
@@ -231,6 +317,10 @@ BAD_CSV = {
     "header": ("K,C,Y\n1,2,3\n", "line 1: unknown header 'K,C,Y'; allowed: K,C,Y,X,R,S,T or"),
     "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few cells, or an empty one"),
     "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: '5' is a cell too many"),
+    "order": ("Layer,M,K,N\na,1,2,3,\n", "line 1: another order of columns; allowed: layer, ifmap"),
+    "swapped": (TITLES.replace("Channels", "Filters") + "\na, 1\n", "another order of columns"),
+    "no header": (f"{LAYER}\n{LAYER}\n", "line 1: the first line is a layer; SCALE-Sim passes"),
+    "an empty cell": (TOPOLOGY + LAYER.replace("22", ""), "line 2: .* too few cells, or an empty"),
     "number": (TOPOLOGY + "a, 3, 3, 1, x, 1, 1, 1,\n", "line 2: 'x' is not an integer"),
     "zero": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 0,\n", "line 2: a number is 0; least: 1"),
     "window": (TOPOLOGY + "a, 3, 3, 5, 5, 1, 1, 1,\n", "line 2: a window of 5"),
@@ -253,6 +343,34 @@ BAD_YAML = {
         TIMELOOP.replace("name: Wstride", "name: stride"),
         "nothing is called Wstride here; did you mean stride",
     ),
+    "a name": (TIMELOOP.replace("N: 2,", "N: 2, B: 16,"), "instance, B: nothing is called B here"),
+    "a case": (TIMELOOP.replace("Wstride: 2", "WStride: 2"), "did you mean Wstride or Hstride"),
+    "flat": ("problem: {C: 3, PQ: 3, N: 1}", "line 1, problem, PQ: nothing is called PQ here"),
+    "a key": (TIMELOOP.replace("coefficients:", "coefficient:"), "did you mean coefficients"),
+    "twice": (TIMELOOP.replace("  instance:", "  N: 2\n  instance:"), "problem: 'N' is not supp"),
+    "an idle loop": (
+        TIMELOOP.replace("[R, S", "[T, R, S").replace("N: 2,", "N: 2, T: 4,"),
+        "T runs",
+    ),
+    "a workload key": (ACCELFORGE.replace("rank_sizes", "rank_size"), "did you mean rank_sizes"),
+    "an einsum key": (
+        "workload: {einsums: [{name: a, n_instance: 4}]}",
+        "did you mean n_instances",
+    ),
+    "an idle bound": (
+        "workload: {rank_sizes: {M: 4, N: 2}, einsums: [{einsum: 'O[n] = A[m] * B[m, n]', shape: "
+        "[0 <= z < 4]}]}",
+        "z has a bound and indexes no tensor",
+    ),
+    "ZigZag": ("operational_array: {}\nmemories: {}", ", but a hardware file of ZigZag$"),
+    "its layers": ("- {id: 0, operator_type: Conv}", ", but a workload of ZigZag or Stream$"),
+    "its mapping": ("- {name: default, spatial_mapping: {}}", ", but a mapping of ZigZag$"),
+    "Stream": ("{name: a, cores: {0: a.yaml}}", ", but a hardware file of Stream$"),
+    "its mapping in layers": (
+        "layers: [{name: a, core_allocation: [0]}]",
+        ", but a mapping of Str",
+    ),
+    "an architecture": ("architecture: {nodes: []}", ", but an architecture of Timeloop$"),
     "no output": (TIMELOOP.replace("True", "False"), "0 tensors are outputs; allowed: 1"),
     "no input": (
         "problem: {shape: {dimensions: [M], data_spaces: [{projection: [[[M]]], read_write: true}]}"

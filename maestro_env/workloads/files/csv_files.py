@@ -239,7 +239,7 @@ def _add(collection: Collection, cells: list[str], header: list[str], is_product
     more = _more(collection, name, values[width:], header[1 + width :], is_product)
     if is_product:
         rows, columns, inner = numbers
-        work: Work = Product(rows, inner, columns, more.get("times", 1))
+        work: Work = Product(rows, inner, columns, more.get("batch", 1))
     else:
         work = _convolution(collection, name, numbers, more)
     # A layer that cannot be is here a fault of the file.
@@ -267,12 +267,10 @@ def _more(
         elif value[:1].isdigit():
             number = _integer(value)
             known = next((key for key in ("batch", "stride") if key in title), None)
-            if known and not is_product:
-                found[known] = number
+            if known or (is_product and not title and not found):
+                found[known or "batch"] = number
             elif title:
                 collection.note(f"the column {title} is passed over", name)
-            elif is_product and not found:
-                found["times"] = number
             elif number != 1:
                 raise LayerError(f"{quoted(value)} is a cell too many: no column has a name there")
     return found

@@ -81,9 +81,10 @@ def _loops(problem: Part) -> tuple[Loops, list[str]]:
     notes: list[str] = []
     shape = _shape(problem, notes)
     shape.only("name", "dimensions", "coefficients", "data_spaces", "data-spaces")
-    instance = problem.get("instance", problem.value)
+    instance = problem
     if "instance" in problem:
         problem.only("version", "shape", "instance")
+        instance = problem["instance"]
     dims = shape["dimensions"].texts()
     coefficients = {}
     for each in shape.get("coefficients", []).items():
