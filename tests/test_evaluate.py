@@ -134,6 +134,8 @@ BAD = {
     "no mapping": ("m.m", "Network n {}", "m.m: "),
     "no text": ("m.m", b"\xff\xfe", "cannot read m.m: "),
     "no key": ("m.yaml", "num_pes: 4", "key architecture: (timeloop) or arch: (accelforge)"),
+    "another tool": ("m.yaml", "[{spatial_mapping: {}}]", "no mapping, but a mapping of ZigZag"),
+    "a problem": ("m.yaml", "problem: {}", "no mapping, but a problem of Timeloop"),
     "no problem": ("m.yaml", "arch: {}", "m.yaml, line 1, arch: nodes is missing"),
     "no layer": ("m.json", "mapping", "m.json names no layer: give one with --layer"),
     "unknown operator": ("m.m", "operator", "a layer needs a Type"),

@@ -14,6 +14,7 @@ from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.files.timeloop import hardware_from_timeloop
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import LayerError, MappingError
+from maestro_env.base.foreign import kind_of
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.yaml_file import read_yaml
 from maestro_env.evaluation.problem import Problem
@@ -126,7 +127,11 @@ def format_of(file: str, text: str) -> Format:
     found = _with_key(text) if form.key else form
     if found is None:
         keys = " or ".join(f"{each.key} ({each.name})" for each in FORMATS.values() if each.key)
-        raise MappingError(f"{file}: allowed: a YAML file with the key {keys}")
+        root = read_yaml(text, file, MappingError)
+        raise root.error(
+            f"no mapping{kind_of(root)}; allowed: a YAML file with the key {keys}, or with mapping: "
+            "alone, of any memories"
+        )
     return found
 
 
