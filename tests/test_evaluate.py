@@ -133,7 +133,7 @@ BAD = {
     "another form": ("m.json", "[]", "not a mapping: its form is not that of a run's best_mapping"),
     "no mapping": ("m.m", "Network n {}", "m.m: "),
     "no text": ("m.m", b"\xff\xfe", "cannot read m.m: "),
-    "no key": ("m.yaml", "num_pes: 4", "key architecture: (timeloop) or arch: (accelforge)"),
+    "no key": ("m.yaml", "num_pes: 4", "YAML with the key architecture: (timeloop) or arch: ("),
     "another tool": ("m.yaml", "[{spatial_mapping: {}}]", "no mapping, but a mapping of ZigZag"),
     "a problem": ("m.yaml", "problem: {}", "no mapping, but a problem of Timeloop"),
     "no problem": ("m.yaml", "arch: {}", "m.yaml, line 1, arch: nodes is missing"),

@@ -227,8 +227,7 @@ def test_problems_in_other_forms(tmp_path: Path, text: str, note: str) -> None:
 
 
 def test_a_file_of_one_layer_is_a_layer(tmp_path: Path) -> None:
-    gemm = "problem: {shape: gemm_ABZ, M: 4, N: 5, K: 6}"
-    network = read(tmp_path, "a.yaml", gemm)
+    network = read(tmp_path, "a.yaml", TIMELOOP)
     assert find_layer(str(tmp_path / "a.yaml")) == network.layers[0]
     (tmp_path / "net.csv").write_text(f"{TITLES}\n{LAYER}\n{LAYER}\nc3{LAYER[2:-2]}2")
     assert find_layer(f"{tmp_path}/net.csv:2").stride == (2, 2)
@@ -317,9 +316,12 @@ BAD_CSV = {
     "header": ("K,C,Y\n1,2,3\n", "line 1: unknown header 'K,C,Y'; allowed: K,C,Y,X,R,S,T or"),
     "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few cells, or an empty one"),
     "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: '5' is a cell too many"),
-    "order": ("Layer,M,K,N\na,1,2,3,\n", "line 1: another order of columns; allowed: layer, ifmap"),
-    "swapped": (TITLES.replace("Channels", "Filters") + "\na, 1\n", "another order of columns"),
-    "no header": (f"{LAYER}\n{LAYER}\n", "line 1: the first line is a layer; SCALE-Sim passes"),
+    "order": ("Layer,M,K,N\na,1,2,3,\n", "line 1: m, n and k are in another order"),
+    "swapped": (
+        TITLES.replace("Channels", "Filters") + " of Channels\n",
+        "channel is not column 6",
+    ),
+    "no header": (f"{LAYER}\n{LAYER}\n", "line 1: a layer, which SCALE-Sim passes over"),
     "an empty cell": (TOPOLOGY + LAYER.replace("22", ""), "line 2: .* too few cells, or an empty"),
     "number": (TOPOLOGY + "a, 3, 3, 1, x, 1, 1, 1,\n", "line 2: 'x' is not an integer"),
     "zero": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 0,\n", "line 2: a number is 0; least: 1"),
@@ -379,7 +381,7 @@ BAD_YAML = {
     ),
     "named shape": (
         "problem: {shape: cnn_bwd, C: 3}",
-        "line 1, problem, shape: 'cnn_bwd' names no shape; allowed: cnn_layer, gemm_ABZ, or name",
+        "line 1, problem, shape: unknown shape 'cnn_bwd'; allowed: cnn_layer, or name",
     ),
     "bound": (ACCELFORGE.replace("0 <= m < 128", "m < 128"), "'m < 128' is not of the form 0 <="),
     "three axes": (

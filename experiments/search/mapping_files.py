@@ -70,16 +70,17 @@ def read_all_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
     found = [_read_directory(path)] if path.is_dir() else _read_file(path)
     if given is not None and len(found) > 1:
         raise UsageError(f"{file} has {len(found)} layers: leave --layer out")
-    spaces = []
+    mapped = []
     for each in found:
         if (entries := len(each.mapping.directives)) > _MAX_ENTRIES:
             raise MappingError(
                 f"{file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
             )
-        if (mapped := given or each.layer) is None:
+        if (layer := given or each.layer) is None:
             raise UsageError(f"{file} names no layer: give one with --layer")
-        spaces.append(MapSpace(mapped, machine or each.hardware or find_hardware(_HARDWARE)))
-    return list(zip((each.mapping for each in found), spaces, strict=True))
+        space = MapSpace(layer, machine or each.hardware or find_hardware(_HARDWARE))
+        mapped.append((each.mapping, space))
+    return mapped
 
 
 def is_nest(config: MappingConfig) -> bool:

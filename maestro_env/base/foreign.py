@@ -1,4 +1,4 @@
-"""Knows files of tools that are not read, so that errors can say what they are."""
+"""Knows files by their keys, those that are not read too, so that errors can say what they are."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from collections.abc import Mapping
 
 from maestro_env.base.yaml_file import Part
 
-_KEYS: Mapping[str, str] = {
-    "operational_array": "a hardware file of ZigZag",
-    "memories": "a hardware file of ZigZag",
-    "cores": "a hardware file of Stream",
-    "operator_type": "a workload of ZigZag or Stream",
-    "loop_dims": "a workload of ZigZag or Stream",
-    "core_allocation": "a mapping of Stream",
-    "spatial_mapping": "a mapping of ZigZag",
-    "architecture": "an architecture of Timeloop",
-    "arch": "an architecture of AccelForge",
-    "problem": "a problem of Timeloop",
-    "workload": "a workload of AccelForge",
-    "mapping": "a mapping of Timeloop or AccelForge",
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "a hardware file of ZigZag": ("operational_array", "memories"),
+    "a hardware file of Stream": ("cores",),
+    "a workload of ZigZag or Stream": ("operator_type", "loop_dims"),
+    "a mapping of ZigZag": ("spatial_mapping",),
+    "a mapping of Stream": ("core_allocation",),
+    "an architecture of Timeloop": ("architecture",),
+    "an architecture of AccelForge": ("arch",),
+    "a problem of Timeloop": ("problem",),
+    "a workload of AccelForge": ("workload",),
+    "a mapping of Timeloop or AccelForge": ("mapping",),
 }
 
 
@@ -32,8 +30,8 @@ def kind_of(root: Part) -> str:
         if isinstance(value, list):
             value = value[0]
             continue
-        for key, kind in _KEYS.items():
-            if key in value:
+        for kind, keys in _KINDS.items():
+            if any(key in value for key in keys):
                 return f", but {kind}"
         value = value.get("layers", "")
     return ""

@@ -129,8 +129,7 @@ def format_of(file: str, text: str) -> Format:
         keys = " or ".join(f"{each.key} ({each.name})" for each in FORMATS.values() if each.key)
         root = read_yaml(text, file, MappingError)
         raise root.error(
-            f"no mapping{kind_of(root)}; allowed: a YAML file with the key {keys}, or with mapping: "
-            "alone, of any memories"
+            f"no mapping{kind_of(root)}; allowed: YAML with the key {keys}, or with mapping: alone"
         )
     return found
 
@@ -145,30 +144,18 @@ def _with_key(text: str) -> Format | None:
 
 def is_nest_yaml(text: str) -> bool:
     """Whether a YAML text has a mapping and no architecture: one on any memories."""
-    return _with_key(text) is None and any(
-        line.startswith("mapping:") for line in text.splitlines()
-    )
+    return _with_key(text) is None and "\nmapping:" in f"\n{text}"
 
 
-def nest_layer(text: str, source: str = "mapping") -> Layer | None:
-    """Return the layer that stands beside such a mapping, if there is one.
-
-    Raises:
-        LayerError: it is no layer of ours.
-    """
+def nest_layer(text: str, source: str) -> Layer | None:
+    """Return the layer that stands beside such a mapping, if there is one."""
     root = read_yaml(text, source, LayerError)
     readers = {"problem": problem_layer, "workload": workload_layer}
     return next((read(root[key]).layer for key, read in readers.items() if key in root), None)
 
 
-def nest_from_yaml(
-    text: str, layer: Layer, hierarchy: Hierarchy, source: str = "mapping"
-) -> MappedNest:
-    """Read such a mapping, of Timeloop if it is a list, else of AccelForge.
-
-    Raises:
-        MappingError: no mapping of this layer on this accelerator.
-    """
+def nest_from_yaml(text: str, layer: Layer, hierarchy: Hierarchy, source: str) -> MappedNest:
+    """Read such a mapping, of Timeloop if it is a list, else of AccelForge."""
     part = read_yaml(text, source, MappingError)["mapping"]
     read = nest_from_timeloop if isinstance(part.value, list) else nest_from_accelforge
     return read(text, layer, hierarchy, source)

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 
 from maestro_env.base.checks import plain_integer
@@ -97,10 +98,8 @@ def _line(path: str | Path, number: int) -> Iterator[None]:
 def _integer(text: str) -> int:
     number = plain_integer(text)
     if number is None:
-        given = (
-            f"; give an open dimension its number: --dim {text}=1" if text.isidentifier() else ""
-        )
-        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9{given}")
+        hint = f"; an open dimension is given by --dim {text}=1" if text.isidentifier() else ""
+        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9{hint}")
     return number
 
 
@@ -164,19 +163,9 @@ def _layer(cells: list[str], width: int, name: str) -> Layer:
 
 # --- SCALE-Sim ------------------------------------------------------------------------------------
 
-_PRODUCT = ("m", "n", "k")
-_COLUMNS = {
-    "ifmap height": ("ifmap", "input"),
-    "ifmap width": ("ifmap", "input"),
-    "filter height": ("filter", "kernel"),
-    "filter width": ("filter", "kernel"),
-    "channels": ("channel",),
-    "num filter": ("filter", "kernel"),
-    "strides": ("stride",),
-}
-"""Columns after the name, in SCALE-Sim's order, and the words of which a title has one."""
-
-_WORDS = {word for words in _COLUMNS.values() for word in words}
+_PRODUCT = ["m", "n", "k"]
+_NUMBERS = 7
+_PLACES = {"ifmap": 1, "filter": 3, "channel": 5, "stride": 7}
 _RATIO = re.compile(r"[0-9]+:[0-9]+")
 _SPARSE = "sparsity: a layer is read as dense"
 _HEADING = "a row without numbers is passed over"
@@ -202,41 +191,37 @@ def _is_layer(cells: list[str]) -> bool:
 
 def _topology(path: str | Path, rows: list[_Row]) -> Collection:
     (number, header), *rows = rows
+    titles = [cell.lower() for cell in header]
+    widest = max(sum(map(bool, cells)) for cells in (titles, *(cells for _, cells in rows)))
+    is_product = titles[1:4] == _PRODUCT or widest <= _NUMBERS
     with _line(path, number):
-        is_product = _is_product(header, rows)
+        if _is_layer(header):
+            raise LayerError("a layer, which SCALE-Sim passes over: write a header before it")
+        for title, place in _PLACES.items():
+            if any(title in each for each in titles) and title not in "".join(titles[place:][:1]):
+                raise LayerError(f"{title} is not column {place + 1}, where SCALE-Sim has it")
+        if sorted(titles[1:4]) == sorted(_PRODUCT) and titles[1:4] != _PRODUCT:
+            raise LayerError("m, n and k are in another order")
     collection = Collection(Path(path).stem)
     for number, cells in rows:
         with _line(path, number):
-            _add(collection, cells, header, is_product)
+            _add(collection, cells, titles, is_product)
     return collection
 
 
-def _is_product(header: list[str], rows: list[_Row]) -> bool:
-    """Whether rows are products; a first line that is a layer, or in another order, is refused."""
-    if _is_layer(header):
-        raise LayerError("the first line is a layer; SCALE-Sim passes over it: put a header before")
-    titles = [cell.lower() for cell in header[1:]]
-    said = [{word for word in _WORDS if word in title} for title in titles]
-    is_product = {*titles[:3]} == {*_PRODUCT}
-    pairs = zip(said, _COLUMNS.values(), strict=False)
-    in_order = not any(words and words.isdisjoint(own) for words, own in pairs)
-    if (is_product and tuple(titles[:3]) != _PRODUCT) or not in_order:
-        allowed = ", ".join(_COLUMNS)
-        raise LayerError(f"another order of columns; allowed: layer, {allowed}; or layer, m, n, k")
-    widest = max((len(cells) for _, cells in rows if _is_layer(cells)), default=0)
-    return is_product or (not any(said) and widest <= len(_COLUMNS))
-
-
-def _add(collection: Collection, cells: list[str], header: list[str], is_product: bool) -> None:
+def _add(collection: Collection, cells: list[str], titles: list[str], is_product: bool) -> None:
     name, *values = cells
-    width = len(_PRODUCT if is_product else _COLUMNS)
-    if _is_heading(cells, width):
+    if not any(value[:1].isdigit() for value in values):
         collection.note(_HEADING, name)
         return
+    width = len(_PRODUCT) if is_product else _NUMBERS
     if len(values) < width or "" in values[:width]:
-        raise LayerError(f"{quoted(','.join(cells))} has too few cells, or an empty one")
+        raise LayerError(
+            f"{quoted(','.join(cells))} has too few cells, or an empty one; allowed: a name, then "
+            "height and width of input and filter, channels, filters and stride, or M, N and K"
+        )
     numbers = [_integer(value) for value in values[:width]]
-    more = _more(collection, name, values[width:], header[1 + width :], is_product)
+    more = _more(collection, name, values[width:], titles[1 + width :], is_product)
     if is_product:
         rows, columns, inner = numbers
         work: Work = Product(rows, inner, columns, more.get("batch", 1))
@@ -247,32 +232,24 @@ def _add(collection: Collection, cells: list[str], header: list[str], is_product
     collection.add(name, "GEMM" if is_product else "CONV", lambda: [work])
 
 
-def _is_heading(cells: list[str], width: int) -> bool:
-    """Whether a row is a title, or a header again; with letters for all numbers it is none."""
-    titles = [cell for cell in cells[1:] if cell]
-    repeated = any(word in title.lower() for title in titles for word in _WORDS)
-    return not any(title[0].isdigit() for title in titles) and (repeated or len(titles) < width)
-
-
 def _more(
     collection: Collection, name: str, values: list[str], titles: list[str], is_product: bool
 ) -> dict[str, int]:
-    """Return what cells after the last column say; texts are comments."""
+    """Return what cells after the last number say; texts are comments."""
     found: dict[str, int] = {}
-    for index, value in enumerate(values):
-        title = titles[index].lower() if index < len(titles) else ""
+    for value, title in zip_longest(values, titles[: len(values)], fillvalue=""):
+        known = next((key for key in ("batch", "stride") if key in title), None)
         if _RATIO.fullmatch(value):
             if value != "1:1":
                 collection.note(_SPARSE, name)
-        elif value[:1].isdigit():
-            number = _integer(value)
-            known = next((key for key in ("batch", "stride") if key in title), None)
-            if known or (is_product and not title and not found):
-                found[known or "batch"] = number
-            elif title:
-                collection.note(f"the column {title} is passed over", name)
-            elif number != 1:
-                raise LayerError(f"{quoted(value)} is a cell too many: no column has a name there")
+        elif not value[:1].isdigit():
+            continue
+        elif known or (is_product and not title and not found):
+            found[known or "batch"] = _integer(value)
+        elif title:
+            collection.note(f"the column {title} is passed over", name)
+        elif _integer(value) != 1:
+            raise LayerError(f"{quoted(value)} is a cell too many: no column has a name there")
     return found
 
 

@@ -25,24 +25,15 @@ from maestro_env.workloads.network import Network
 _MOST_FACTORS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 
-_SHAPES = {
-    "cnn_layer": """
+_CNN_LAYER = """
 dimensions: [R, S, P, Q, C, K, N]
 coefficients: [{name: Wstride}, {name: Hstride}, {name: Wdilation}, {name: Hdilation}]
 data_spaces:
 - {name: Weights, projection: [C, K, R, S]}
 - {name: Inputs, projection: [N, C, [[R, Wdilation], [P, Wstride]], [[S, Hdilation], [Q, Hstride]]]}
 - {name: Outputs, projection: [N, K, Q, P], read_write: true}
-""",
-    "gemm_ABZ": """
-dimensions: [M, N, K]
-data_spaces:
-- {name: A, projection: [M, K]}
-- {name: B, projection: [N, K]}
-- {name: Z, projection: [M, N], read_write: true}
-""",
-}
-"""What Timeloop knows by name; it writes ``cnn-layer`` for ``cnn_layer`` as well."""
+"""
+"""The shape that Timeloop knows by name, and assumes where none is given."""
 
 _INPUT_SIZES = ("H", "W", "Hpad", "Wpad")
 _DENSE = "densities: a layer is read as dense"
@@ -95,7 +86,8 @@ def _loops(problem: Part) -> tuple[Loops, list[str]]:
         notes += [_UNDILATED] * undilated
         coefficients[name] = 1 if undilated else value.integer()
     _check_names(instance, (*dims, *coefficients), notes)
-    tensors = [_tensor(space, coefficients) for space in _spaces(shape).items()]
+    spaces = shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
+    tensors = [_tensor(space, coefficients) for space in spaces.items()]
     indexed = {variable for tensor in tensors for variable in tensor.variables}
     extents = {name: instance[name].integer() for name in dims}
     for name in extents.keys() - indexed:
@@ -105,19 +97,18 @@ def _loops(problem: Part) -> tuple[Loops, list[str]]:
 
 
 def _shape(problem: Part, notes: list[str]) -> Part:
-    """Return the shape, which may be one that Timeloop knows by its name."""
+    """Return the shape, which may be given by its name."""
     if "shape" not in problem:
         notes.append(_ASSUMED)
     shape = problem.get("shape", "cnn_layer")
     if not isinstance(shape.value, str):
         return shape
-    name = shape.value.replace("-", "_")
-    if name not in _SHAPES:
+    if shape.value.replace("-", "_") != "cnn_layer":
         shape.fail(
-            f"{quoted(shape.value)} names no shape; allowed: {', '.join(_SHAPES)}, or name, "
-            "dimensions and data_spaces written out"
+            f"unknown shape {quoted(shape.value)}; allowed: cnn_layer, or name, dimensions and "
+            "data_spaces written out"
         )
-    return read_yaml(_SHAPES[name], name, problem.refuse)
+    return read_yaml(_CNN_LAYER, "cnn_layer", problem.refuse)
 
 
 def _check_names(instance: Part, names: Sequence[str], notes: list[str]) -> None:
@@ -132,10 +123,6 @@ def _check_names(instance: Part, names: Sequence[str], notes: list[str]) -> None
         else:
             hint = close_matches(key, names)
             part.fail(f"nothing is called {key} here; {hint}allowed: {', '.join(names)}")
-
-
-def _spaces(shape: Part) -> Part:
-    return shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
 
 
 def _tensor(space: Part, coefficients: Mapping[str, int]) -> Tensor:
