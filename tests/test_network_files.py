@@ -298,6 +298,14 @@ workload:
     assert (layer.macs, layer.stride) == (find_network("resnet18").layers[0].macs, (2, 2))
 
 
+def test_all_limits_of_a_variable_hold(tmp_path: Path) -> None:
+    text = (
+        "workload: {rank_sizes: {M: 4, N: 9, K: 6, P: 3}, shape: {m: 0 <= m < 9, n: 0 <= n < 2}, "
+    )
+    text += "einsums: ['O[m, n] = A[m, k] * B[P: k, n]']}"
+    assert facts(read(tmp_path, "net.yaml", text)) == "1 GEMM M4 N2 K3"
+
+
 BAD_M = {
     "unclosed": ("Network n { Layer a { Type: CONV", "read as a network: line 1: the file"),
     "without layers": ("Network n { }", "net: no operator that can be mapped"),

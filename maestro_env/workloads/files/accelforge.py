@@ -110,13 +110,13 @@ def _describe(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -
 def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> Loops:
     known = ChainMap(_sizes(einsum), sizes)
     accesses = [*(_from_text if "einsum" in einsum else _from_accesses)(einsum)]
-    extents = {
-        variable: known[rank].integer()
+    limits = [
+        (variable, known[rank].integer())
         for _, ranks, _ in accesses
         for rank, axis in ranks
         if rank in known and list(axis.values()) == [1]
         for variable in axis
-    }
+    ]
     tensors = [
         Tensor(name, tuple(axis for _, axis in ranks), is_output)
         for name, ranks, is_output in accesses
@@ -125,8 +125,11 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
     indexed = {variable for tensor in tensors for variable in tensor.variables}
     if unused := sorted(own.keys() - indexed):
         einsum.fail(f"{unused[0]} has a bound and indexes no tensor")
-    layer = name.removeprefix("layer").removeprefix("_")
-    return Loops(layer, {**extents, **bounds, **own}, tensors)
+    # All limits hold at once.
+    extents: dict[str, int] = {}
+    for variable, limit in (*limits, *bounds.items(), *own.items()):
+        extents[variable] = min(limit, extents.get(variable, limit))
+    return Loops(name.removeprefix("layer").removeprefix("_"), extents, tensors)
 
 
 def _sizes(part: Part) -> dict[str, Part]:
