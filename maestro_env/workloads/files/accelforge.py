@@ -127,7 +127,8 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
         einsum.fail(f"{unused[0]} has a bound and indexes no tensor")
     # All limits hold at once.
     extents: dict[str, int] = {}
-    for variable, limit in (*limits, *bounds.items(), *own.items()):
+    limits += [(each, of[each]) for of in (bounds, own) for each in indexed if each in of]
+    for variable, limit in limits:
         extents[variable] = min(limit, extents.get(variable, limit))
     return Loops(name.removeprefix("layer").removeprefix("_"), extents, tensors)
 

@@ -113,12 +113,13 @@ def _shape(problem: Part, notes: list[str]) -> Part:
 
 def _check_names(instance: Part, names: Sequence[str], notes: list[str]) -> None:
     """Refuse a number that nothing uses, but 1; what is known and passed over is noted."""
+    used = {*names, "shape", "version"}
     for key, part in instance.named().items():
-        if key in (*names, "shape", "version") or part.value == "1":
+        if key in used or part.value == "1":
             continue
         if key == "densities":
             notes += [_DENSE] * bool(part.value)
-        elif key in _INPUT_SIZES and {"P", "Q"} <= {*names}:
+        elif key in _INPUT_SIZES and {"P", "Q"} <= used:
             notes.append(_OF_INPUTS)
         else:
             hint = close_matches(key, names)
