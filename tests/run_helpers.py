@@ -26,7 +26,6 @@ FILES = {
     "cells",
     "config.json",
     "convergence.png",
-    "convergence.svg",
     "summary.json",
     "trace.csv.gz",
 }

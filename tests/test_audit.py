@@ -155,7 +155,7 @@ def test_settings_that_cannot_be_are_one_line(
 def test_the_way_to_an_exploit_is_drawn(
     exploited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(exploited), f"--exploit={tmp_path / 'drawn'}"]) == 0
+    assert main([str(exploited), f"--exploit={tmp_path / 'drawn'}", "--svg"]) == 0
     names = {path.name for path in (tmp_path / "drawn").iterdir()}
     assert names == {"exploitation.png", "exploitation.svg"}
     shown = " ".join(capsys.readouterr().out.split())

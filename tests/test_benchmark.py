@@ -274,7 +274,7 @@ def test_the_first_entry_is_compared_with_all_others() -> None:
     assert run() == 0
     assert run("--seeds=1", method="library", samples=120, out="known") == 0
     assert score("known", "out") == 0
-    assert Path("scores/reached.svg").exists()
+    assert Path("scores/reached.png").exists()
     table = Path("scores/table.md").read_text()
     assert "library / other method" in table
     assert "random / other method" not in table

@@ -22,10 +22,11 @@ from planted import LATENCY, PARTITION, planted
 from clustering import AgentGroups, Clustering, cluster
 from experiments.search.goals import Goal
 from experiments.shown.clustering import cut, draw_clustering, row_order
+from experiments.shown.plots import save
 from mappers.agents.grouping import read_groups
 
 LAYER = "resnet18_l2"
-FILES = ["groups.json", "groups.png", "groups.svg"]
+FILES = ["groups.json", "groups.png"]
 
 
 @pytest.fixture
@@ -38,18 +39,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def out(tmp_path: Path) -> Path:
     (tmp_path / "out").mkdir()
     return tmp_path / "out" / "groups.json"
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty pictures: drawing takes most of the time of a command."""
-
-    def touch(_: Clustering, path: Path, title: str) -> None:
-        assert LAYER in title
-        path.touch()
-        path.with_suffix(".svg").touch()
-
-    monkeypatch.setattr("experiments.commands.cluster.draw_clustering", touch)
 
 
 def run(out: Path, *flags: str, samples: int = 600) -> int:
@@ -71,8 +60,8 @@ def test_planted_groups_end_up_in_the_file(
     monkeypatch.setattr(
         "experiments.commands.cluster.make_goal", lambda *_: Goal(problem, LATENCY, None)
     )
-    assert run(out, "--agents=5", samples=6000) == 0
-    assert files(out) == FILES
+    assert run(out, "--agents=5", "--svg", samples=6000) == 0
+    assert files(out) == [*FILES, "groups.svg"]
     assert partition(read_groups(str(out), problem.space)) == PARTITION
     assert is_png(out.with_suffix(".png"))
     svg = out.with_suffix(".svg").read_text()
@@ -89,7 +78,7 @@ def test_planted_groups_end_up_in_the_file(
 
 
 def test_samples_are_spent_once_whatever_is_made_of_them(
-    cache: Path, out: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
+    cache: Path, out: Path, unrendered: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(out) == 0
     capsys.readouterr()
@@ -110,7 +99,7 @@ def test_samples_are_spent_once_whatever_is_made_of_them(
 
 
 def test_default_files_are_counted_and_the_cache_can_be_elsewhere(
-    cache: Path, tmp_path: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    cache: Path, tmp_path: Path, unrendered: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for n in (1, 2):
@@ -122,7 +111,7 @@ def test_default_files_are_counted_and_the_cache_can_be_elsewhere(
 
 
 def test_groups_that_half_the_samples_do_not_make_are_unknown_to_be_stable(
-    cache: Path, out: Path, undrawn: None, capsys: pytest.CaptureFixture[str]
+    cache: Path, out: Path, unrendered: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(out, samples=20) == 0
     assert "stability: unknown, as half the samples make no groups: " in capsys.readouterr().out
@@ -175,14 +164,14 @@ def test_samples_that_say_nothing_are_an_error(
 
 
 def test_ctrl_c_while_the_picture_is_drawn_leaves_all_of_it(
-    cache: Path, out: Path, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    cache: Path, out: Path, unrendered: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawing = "experiments.commands.cluster.draw_clustering"
     draw = pkgutil.resolve_name(drawing)
 
-    def press_and_draw(*arguments: Any) -> None:
+    def press_and_draw(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
-        draw(*arguments)
+        return draw(*arguments)
 
     monkeypatch.setattr(drawing, press_and_draw)
     # A job in the background ignores Ctrl-C.
@@ -228,7 +217,7 @@ def test_the_cut_leaves_as_many_groups_as_the_picture_says(agents: int) -> None:
 
 @pytest.mark.parametrize("agents", [1, 5])
 def test_pictures_are_drawn_for_any_number_of_agents(agents: int, tmp_path: Path) -> None:
-    draw_clustering(small(agents), tmp_path / "picture.png", "a title")
+    save(draw_clustering(small(agents), "a title"), tmp_path / "picture.png", svg=True)
     assert is_png(tmp_path / "picture.png")
     svg = (tmp_path / "picture.svg").read_text()
     assert f"<!-- agents: {agents} -->" in svg
@@ -240,14 +229,14 @@ def test_a_tree_of_one_leaf_is_drawn(tmp_path: Path) -> None:
     points[:, 1] = range(10)
     found = cluster(sizes_samples(points), 1, fraction=1)
     assert row_order(found) == ["b", "a"]
-    draw_clustering(found, tmp_path / "picture.png", "one")
+    save(draw_clustering(found, "one"), tmp_path / "picture.png")
     assert is_png(tmp_path / "picture.png")
 
 
 def test_the_matrix_shown_is_pearsons_with_its_rows_named(tmp_path: Path) -> None:
     samples = layer_samples(LAYER, "latency", 600)
     found = cluster(samples, 4)
-    draw_clustering(found, tmp_path / "picture.png", LAYER)
+    save(draw_clustering(found, LAYER), tmp_path / "picture.png", svg=True)
     shown = re.findall(r"<!-- (\S+) -->", (tmp_path / "picture.svg").read_text())
     order = row_order(found)
     rows = [samples.names.index(name) for name in order]

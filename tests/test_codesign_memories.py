@@ -137,7 +137,7 @@ def test_it_is_resumed_and_reported(done: Path) -> None:
     next((done / "sweeps/1/chunks").rglob("*.json")).unlink()
     assert run(done, "--resume") == 0
     after = contents(done)
-    assert all(after[f"front.{ending}"] for ending in ("png", "svg"))
+    assert after["front.png"]
     tables = [name for name in before if name.endswith((".csv", ".md", ".yaml", "codesign.json"))]
     assert {name: after[name] for name in tables} == {name: before[name] for name in tables}
     assert run(done, "--resume", "--area=0.014") == 2

@@ -21,7 +21,6 @@ FILES = {
     "config.json",
     "ledger.csv",
     "profile.png",
-    "profile.svg",
     "seconds.csv",
     "table.csv",
     "table.md",
@@ -60,7 +59,7 @@ def test_the_directory_holds_exactly_its_files(compared: tuple[Path, Any, Any]) 
     names = {path.name for path in compared[0].iterdir()}
     plots = {name for name in names if name.startswith("convergence-gemm-")}
     assert names - plots == FILES
-    assert {name[-4:] for name in plots} == {".png", ".svg"}
+    assert {name[-4:] for name in plots} == {".png"}
 
 
 def test_rows_for_programs(compared: tuple[Path, dict[str, np.ndarray], float]) -> None:

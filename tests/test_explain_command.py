@@ -75,12 +75,12 @@ def test_pictures_are_written(
 ) -> None:
     path, out = tmp_path / "best.json", tmp_path / "pictures"
     path.write_text(mapping.to_json())
-    assert explain([str(path), *FLAGS, f"--out={out}"]) == 0
+    assert explain([str(path), *FLAGS, f"--out={out}", "--svg"]) == 0
     assert shown(capsys).endswith(f"\n\npictures: {out}\n")
     names = ["pes.png", "time.png", "time.svg", "traffic.png", "traffic.svg"]
     assert sorted(each.name for each in out.iterdir()) == names
     first = {each.name: each.read_bytes() for each in out.iterdir()}
-    assert explain([str(path), *FLAGS, f"--out={out}"]) == 0
+    assert explain([str(path), *FLAGS, f"--out={out}", "--svg"]) == 0
     assert {each.name: each.read_bytes() for each in out.iterdir()} == first
 
 

@@ -259,7 +259,7 @@ def test_a_mapping_is_written_and_drawn(
     assert evaluate([str(finished), f"--write={tmp_path / 'again.m'}"]) == 2
     assert "allowed: json, timeloop, accelforge" in capsys.readouterr().err
     assert explain([str(finished), f"--out={pictures}"]) == 0
-    names = ["time.png", "time.svg", "traffic.png", "traffic.svg"]
+    names = ["time.png", "traffic.png"]
     assert sorted(each.name for each in pictures.iterdir()) == names
 
 

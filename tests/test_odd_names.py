@@ -46,7 +46,7 @@ def test_names_of_any_text_are_drawn_and_shown(
     hardware, layer = machine(tmp_path, name), network(tmp_path, name)
     out = tmp_path / "out\x1b[31m"
     flags = [f"--hardware={hardware}", "--samples=20"]
-    assert run(out, f"--layer={layer}:0", "--mapper=random", *flags) == 0
+    assert run(out, f"--layer={layer}:0", "--mapper=random", "--svg", *flags) == 0
     assert audit([str(out)]) == 0
     shown_here = capsys.readouterr()
     assert "\x1b" not in shown_here.out + shown_here.err

@@ -176,7 +176,7 @@ def test_tables_and_plots_of_a_comparison_show_the_optimum(
     out = tmp_path / "out"
     flags = [f"--layers={SMALL}", f"--hardware={machine}", "--mappers=random", "--samples=50"]
     flags += ["--objectives=edp", f"--out={out}"]
-    assert compare([*flags, "--seeds=2"]) == 0
+    assert compare([*flags, "--seeds=2", "--svg"]) == 0
     task = problem(SMALL, str(machine))
     truth = task.score(every_vector(task.space), EDP)[0].min()
     (row,) = csv_rows(out / "table.csv")
@@ -199,7 +199,7 @@ def test_an_optimum_that_is_not_proven_is_an_interval(
     monkeypatch.setattr(experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100))
     out, layer = tmp_path / "out", "gemm:M=60,N=50,K=70"
     flags = [f"--layer={layer}", f"--hardware={machine}", "--mapper=random_log", "--samples=500"]
-    assert run([*flags, f"--out={out}"]) == 0
+    assert run([*flags, f"--out={out}", "--svg"]) == 0
     summary = load(out / "summary.json")
     figures, optimum = summary["mappers"]["random_log"], summary["optimum"]
     assert summary["optimum_bound"] < optimum

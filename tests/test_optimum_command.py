@@ -33,7 +33,7 @@ def test_the_optimum_is_proven_kept_and_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert optimum([*FLAGS, f"--out={out}"]) == 0
+    assert optimum([*FLAGS, f"--out={out}", "--plot"]) == 0
     shown = capsys.readouterr().out
     assert "1.605640e11" in shown
     assert "0 (proven)" in shown

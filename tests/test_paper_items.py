@@ -307,7 +307,7 @@ def test_costs_are_drawn_by_number_of_agents_and_grouping(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures: list[Figure] = []
-    monkeypatch.setattr(plots, "save", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr(plots, "save", lambda figure, _, svg: figures.append(figure))
     drawn = Variant(1), Variant(2, "random"), Variant(9, "random"), Variant(0)
     costs = [
         (each, Ratio(1, n, 1 + each.number / n, 0.5, math.inf if each.number == 2 else 20.0, 0, 0))

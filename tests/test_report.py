@@ -248,7 +248,7 @@ def test_what_is_no_result_is_refused(
 ) -> None:
     assert main([str(tmp_path / "none")]) == 2
     assert (
-        "has no config.json: give what map, run, compare, sweep or codesign"
+        "has no config.json: give what map, run, compare, optimum, sweep or codesign"
         in capsys.readouterr().err
     )
     out = tmp_path / "out"

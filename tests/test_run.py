@@ -38,19 +38,19 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("experiments.commands.run.plot", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that ended, to be read."""
     out = tmp_path_factory.mktemp("run") / "out"
-    assert run(out, "--layer=resnet18_l2", "--seeds=5", "--seed=3") == 0
+    assert run(out, "--layer=resnet18_l2", "--seeds=5", "--seed=3", "--svg") == 0
     return out
 
 
 def test_a_run_leaves_exactly_its_files(finished: Path) -> None:
-    assert {path.name for path in finished.iterdir()} == FILES
+    assert {path.name for path in finished.iterdir()} == FILES | {"convergence.svg"}
     assert all(path.stat().st_size for path in finished.iterdir())
 
 
@@ -136,7 +136,7 @@ def test_default_directories_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
 def test_bounds_are_left_out_where_figures_need_not_be_physical(
     out: Path, flags: list[str], bounded: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(out, "--mapper=random", *flags) == 0
+    assert run(out, "--mapper=random", "--svg", *flags) == 0
     summary = load(out / "summary.json")
     times = summary["mappers"]["random"]["times_lower_bound"]
     assert (summary["lower_bound"] is None) == (times is None) == (not bounded)
@@ -152,7 +152,7 @@ def test_a_run_without_valid_mapping_says_so(
 ) -> None:
     impossible = tmp_path / "tiny.yaml"
     impossible.write_text("num_pes: 16\nl1_bytes: 1\nl2_bytes: 1\n")
-    assert run(out, f"--hardware={impossible}", "--seeds=2", *flags) == 0
+    assert run(out, f"--hardware={impossible}", "--seeds=2", "--svg", *flags) == 0
     told = "no valid mapping was found: no mapping fits: L1 must hold "
     assert told in capsys.readouterr().out
     assert "<!-- no valid mapping -->" in (out / "convergence.svg").read_text()
@@ -160,7 +160,7 @@ def test_a_run_without_valid_mapping_says_so(
         assert figures["best"] is figures["samples_to_best"] is figures["times_lower_bound"] is None
         assert figures["invalid"] == figures["evaluations"]
     assert {path.name for path in out.iterdir()} == {
-        name for name in FILES if not name.startswith("best_")
+        name for name in FILES | {"convergence.svg"} if not name.startswith("best_")
     }
 
 

@@ -397,14 +397,12 @@ def test_bad_flags_of_speed_are_refused(
     assert_refused(main, ["speed", flag], message)
 
 
-def test_a_curve_is_the_mean_over_seeds_of_each_arm(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Any] = []
-    monkeypatch.setattr(curves, "save", lambda figure, _: drawn.append(figure))
+def test_a_curve_is_the_mean_over_seeds_of_each_arm() -> None:
     dense, other = [[(8, 10, 1.0), (16, 30, 2.0)], [(8, 10, 2.0), (16, 30, 5.0)]], [[(8, 4, -1.0)]]
     panels = {"a": {"dense": dense, "mast": other}, "b": {"mast": other}}
-    curves.draw_curves(panels, "return", Path("curves.png"))
-    first, second = drawn[0].axes
+    figure = curves.draw_curves(panels, "return")
+    first, second = figure.axes
     lines = [[line.get_xydata().tolist() for line in each.lines] for each in (first, second)]
     assert lines == [[[[10, 1.5], [30, 3.5]], [[4, -1]]], [[[4, -1]]]]
     assert first.lines[1].get_color() == second.lines[0].get_color() != first.lines[0].get_color()
-    assert [text.get_text() for text in drawn[0].legends[0].texts] == ["dense", "mast"]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["dense", "mast"]

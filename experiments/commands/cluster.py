@@ -16,9 +16,10 @@ from experiments.search.named_mappers import require_fit
 from experiments.search.samples import collect, default_cache
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import UsageError, option, svg_option
 from experiments.shell.telling import say, tell
 from experiments.shown.clustering import draw_clustering
+from experiments.shown.plots import plot
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hardware
@@ -65,6 +66,7 @@ class Config(ProblemConfig, _Samples):
         "(default: groups.json in the first free runs/<layer>-<objective>-groups-<n>)",
         value="file",
     )
+    svg: bool = svg_option()
 
 
 def execute(config: Config) -> int:
@@ -93,8 +95,6 @@ def execute(config: Config) -> int:
     title = f"{problem.layer} on {problem.hardware.name}"
     with cli.deferred():
         path = _path(config, goal)
-        draw_clustering(found, path.with_suffix(".png"), f"{title}: {goal.objective.name}")
-        # Last, so that groups that can be used are complete.
         write_text(path, found.groups.to_json())
     agents = [(agent, ", ".join(names)) for agent, names in found.groups.items()]
     Sheet(f"Agents of {title}", ("agent", "parameters"), (), agents).print()
@@ -103,7 +103,9 @@ def execute(config: Config) -> int:
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
     say(*_facts(config, found), f"stability: {doubts}")
-    say(f"samples: {ledger}", f"groups: {path}", f"plot: {path.with_suffix('.png')}")
+    say(f"samples: {ledger}", f"groups: {path}")
+    heading = f"{title}: {goal.objective.name}"
+    plot(path.with_suffix(".png"), lambda: draw_clustering(found, heading), config.svg)
     return 0
 
 

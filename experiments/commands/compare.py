@@ -65,7 +65,6 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     write_table(directory / "table.csv", study, contests)
     write_ledger(directory / "ledger.csv", study, contests)
     write_seconds(directory / "seconds.csv", contests)
-    pictures = list(draw(study, contests, directory))
     print_tables(study, contests)
     for each in contests:
         if each.why_none:
@@ -73,4 +72,5 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     hardware = contests[0].goal.problem.hardware
     if isinstance(hardware, Hierarchy):
         say(f"on {hardware.name}", *memories(hardware))
-    say(f"tables: {directory / 'table.md'}", *(f"plot: {path}" for path in pictures))
+    say(f"tables: {directory / 'table.md'}")
+    draw(study, contests, directory)

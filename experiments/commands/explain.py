@@ -13,9 +13,9 @@ from experiments.search.mapping_files import (
     recorded_objective,
 )
 from experiments.shell.files import ensure_directory, replacing
-from experiments.shell.flags import option
+from experiments.shell.flags import option, svg_option
 from experiments.shell.telling import say
-from experiments.shown.plots import save
+from experiments.shown.plots import drawn, save
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import (
@@ -40,16 +40,18 @@ class Config(MappingConfig):
         "where to write pictures of traffic and time, and of PEs under the model exact",
         value="directory",
     )
+    svg: bool = svg_option()
 
 
 def execute(config: Config) -> int:
     """Read, explain, print, draw, and return the exit status."""
     explanation = (_explained_nest if is_nest(config) else _explained)(config)
-    if config.out is not None:
-        _draw(explanation, Path(config.out))
+    directory = None if config.out is None else Path(config.out)
+    if directory:
+        ensure_directory(directory)
     say(*str(explanation).split("\n"))
-    if config.out is not None:
-        say("", f"pictures: {config.out}")
+    if directory and drawn(lambda: _draw(explanation, directory, config.svg)):
+        say("", f"pictures: {directory}")
     return 0
 
 
@@ -73,16 +75,15 @@ def _objective(config: Config) -> Objective | None:
     return None if name is None else find_objective(name)
 
 
-def _draw(explanation: Explanation | HierarchyExplanation, directory: Path) -> None:
+def _draw(explanation: Explanation | HierarchyExplanation, directory: Path, svg: bool) -> None:
     """Write the pictures."""
-    ensure_directory(directory)
     if isinstance(explanation, Explanation):
         _draw_pes(explanation, directory / "pes.png")
         times = time_figure(explanation)
     else:
         times = port_figure(explanation)
-    save(traffic_figure(explanation), directory / "traffic.png")
-    save(times, directory / "time.png")
+    save(traffic_figure(explanation), directory / "traffic.png", svg)
+    save(times, directory / "time.png", svg)
 
 
 def _draw_pes(explanation: Explanation, path: Path) -> None:

@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from experiments.pages.headline import found_line, place, taken_by
 from experiments.proving.proof import bear_out, prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
-from experiments.shell.flags import PROGRAM, option, out_option, threads_option
+from experiments.shell.flags import PROGRAM, option, out_option, svg_option, threads_option
 from experiments.shell.telling import say
-from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
+from experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
@@ -26,6 +26,9 @@ from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.optimum.solving import Limits
 from maestro_env.prior.proposals import PROPOSALS
 from maestro_env.workloads.finding import find_layer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 # Fields of the last base come first, and so do their flags in the help.
@@ -43,6 +46,8 @@ class Config(ProblemConfig, LayerConfig):
     threads: int = threads_option("bounds and evaluation")
     out: str | None = out_option("the first free runs/<layer>-<objective>-optimum-<n>")
     resume: bool = option(False, "continue the search in --out")
+    plot: bool = option(False, "draw best and bound over time; the command report does so too")
+    svg: bool = svg_option()
 
 
 _CERTIFICATE = "certificate.gz"
@@ -68,7 +73,7 @@ def execute(config: Config) -> int:
             _prove(config, goal, record)
             ended = True
         with cli.undisturbed():
-            _report(goal, record, ended)
+            _report(config, goal, record, ended)
             if ended:
                 return 0
             flags.tell_interrupted("found", config, "optimum", directory)
@@ -90,8 +95,8 @@ def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
     write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
 
 
-def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
-    """Write the best mapping and the plot, print the table."""
+def _report(config: Config, goal: Goal, record: ProofRecord, ended: bool) -> None:
+    """Write the best mapping, print the table, and draw if asked to."""
     directory, found = record.path.parent, record.found
     if found.best_point is not None:
         write_best(
@@ -102,7 +107,6 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
             bound=found.bound,
             certificate=found.certificate,
         )
-    _draw(goal, found, directory / "optimum.png")
     says = "" if record.borne_out else ", as its record says"
     say(*_headline(goal, found, says), "")
     _sheet(goal, found, ended).print()
@@ -111,6 +115,8 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     if found.best_point is not None:
         say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
     say(f"optimum: {directory}")
+    if config.plot or config.svg:
+        plot(directory / "optimum.png", lambda: _draw(goal, found), config.svg, directory)
 
 
 def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
@@ -149,7 +155,7 @@ def _gap(found: ProofState) -> str:
     return "0 (proven)" if found.proven else f"{found.gap:.3%}"
 
 
-def _draw(goal: Goal, found: ProofState, png: Path) -> None:
+def _draw(goal: Goal, found: ProofState) -> Figure:
     """Draw best and bound over time."""
     seconds, best, bound = (
         [math.nan if each is None else each for each in column]
@@ -161,10 +167,9 @@ def _draw(goal: Goal, found: ProofState, png: Path) -> None:
         (best, bound), ("best", "bound"), STYLES, strict=False
     ):
         axes.step(seconds, values, where="post", label=label, color=colour, linestyle=line)
-    axes.set(
-        xlabel="seconds", ylabel=f"{goal.objective.name} ({goal.objective.unit})", yscale="log"
-    )
+    scale_y(axes)
+    axes.set(xlabel="seconds", ylabel=f"{goal.objective.name} ({goal.objective.unit})")
     axes.set_title(in_picture(f"{goal.problem.layer} on {goal.problem.hardware.name}"), loc="left")
     axes.legend(frameon=False)
     tidy(axes)
-    save(figure, png)
+    return figure

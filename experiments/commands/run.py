@@ -19,6 +19,7 @@ from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import PROGRAM, option
 from experiments.shell.telling import say
+from experiments.shown.plots import plot
 from experiments.shown.statistics import iqm
 from experiments.shown.tables import shown
 from experiments.study.config import StudyConfig
@@ -75,8 +76,6 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
     join_traces(directory / "trace.csv.gz", kept)
     best = _write_best(directory, contest.goal, searches)
-    png = directory / "convergence.png"
-    draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
     say(*([contest.why_none] if best is None else _headline(study, contest, best)), "")
     print_tables(study, contests)
@@ -85,7 +84,8 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
         say(f"no trace of {others} searches, which compare ran")
     if best is not None and contest.goal.problem.model in (DEFAULT_MODEL, MODEL):
         say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
-    say(f"plot: {png}")
+    png, svg = directory / "convergence.png", study.config.svg
+    plot(png, lambda: draw_convergence(study, contest), svg, directory)
 
 
 def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:

@@ -248,24 +248,29 @@ def _convergence(found: Found) -> Chart:
     name = f"best {objective.name} ({objective.unit})"
     y = _quantitative("best", name, scale=_log(), axis={"format": "~g"})
     title = f"Convergence: {shown(found.name)}, {objective.name}"
-    return Chart(title, "Every line is a search: the best so far.", _lines(rows, y, "mapper"))
+    note = "Every line is a search: the best so far."
+    if found.over == "seconds":
+        note = "The best so far, and the bound: no mapping is below it."
+    return Chart(title, note, _lines(rows, y, "mapper", over=found.over))
 
 
-def _steps(curve: Curve, factor: float) -> list[tuple[int, float]]:
-    """Return the corners of a curve up to the last sample, values times a factor."""
+def _steps(curve: Curve, factor: float) -> list[tuple[float, float]]:
+    """Return the corners of a curve up to its end, values times a factor."""
     points = [(at, value * factor) for at, value in curve.improvements]
     if points and points[-1][0] < curve.samples:
         points.append((curve.samples, points[-1][1]))
     return points
 
 
-def _lines(rows: list[dict[str, Any]], y: Spec, colour: str, each: str = "search") -> Spec:
+def _lines(
+    rows: list[dict[str, Any]], y: Spec, colour: str, each: str = "search", over: str = "samples"
+) -> Spec:
     return {
         "height": _HEIGHT,
         "data": {"values": rows},
         "mark": {"type": "line", "interpolate": "step-after", "opacity": 0.7, "point": True},
         "encoding": {
-            "x": _quantitative("samples", "samples", scale={**_log(), "nice": False}),
+            "x": _quantitative("samples", over, scale={**_log(), "nice": False}),
             "y": y,
             "color": {"field": colour, "type": "nominal", "title": None},
             "detail": {"field": each},

@@ -35,12 +35,13 @@ class Curve:
     Args:
         name: of the search.
         improvements: samples that found a new best: the 1-based number, rising, and its value.
+            Of a proof, seconds.
         samples: of the search.
     """
 
     name: str
-    improvements: Sequence[tuple[int, float]]
-    samples: int
+    improvements: Sequence[tuple[float, float]]
+    samples: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,7 @@ class Found:
         samples: evaluated for it in all.
         count: executions of the layer.
         curves: of the searches.
+        over: what ``curves`` count: ``seconds`` where they are the best and the bound.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Found:
     samples: int
     count: int
     curves: tuple[Curve, ...]
+    over: str = "samples"
 
     @cached_property
     def mapping(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from experiments.paper.about import ABOUT, read_about
 from experiments.paper.frame import Folder
 from experiments.paper.verdicts import everywhere, tally
 from experiments.shell.files import RecordError, ensure_directory, write_text
+from experiments.shown.plots import drawn
 from experiments.shown.templates import templates
 
 
 def write_page(page: Path, folders: Sequence[Folder]) -> None:
-    """Write the page and its pictures.
+    """Write the page, then its pictures.
 
     Raises:
         RecordError: a result file cannot be read, or the page not be written.
@@ -34,17 +36,19 @@ def write_page(page: Path, folders: Sequence[Folder]) -> None:
         raise RecordError(f"cannot make {page} from {results}: {error}") from None
     ensure_directory(page.parent)
     write_text(page, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+    for folder in folders:
+        if items[folder.item.name]:
+            ensure_directory(folder.images)
+            drawn(partial(folder.item.draw, folder))
 
 
 def _shown(folder: Folder) -> dict[str, Any] | None:
-    """Draw an item and return what the template shows of it; None if it was not run yet."""
+    """Return what the template shows of an item; None if it was not run yet."""
     if not folder.path(ABOUT).exists():
         return None
     about = read_about(folder)
-    ensure_directory(folder.images)
     try:
         shown = folder.item.view(folder)
-        folder.item.draw(folder)
     except RecordError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -58,4 +58,4 @@ def save_panels(
     """Write a figure with the legend of its first panel, and an SVG file beside the PNG file."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc=place, ncols=columns, frameon=False, labelcolor=GREY)
-    save(figure, path)
+    save(figure, path, svg=True)

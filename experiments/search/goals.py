@@ -37,7 +37,6 @@ from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem, ma
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require_two_levels
-from maestro_env.explanation.dataflows import parallel_loops
 from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
@@ -240,6 +239,8 @@ def _least(problem: HierarchyProblem, objective: Objective) -> float | None:
 def _kept(keep: str, layer: Layer) -> str:
     """Return the parallel loops to keep, which may be those of a dataflow, as schemas have them."""
     if "," not in keep and "=" not in keep:
+        from maestro_env.explanation.dataflows import parallel_loops  # With all explanations.
+
         outer, inner = parallel_loops(keep.replace("_", "-"), layer)
         return f"parallel={outer},{inner}".replace("'", "")
     dims = {dim.rstrip("'") for dim in MapSpace(layer, PRESETS["unlimited"]).parallel_dims}

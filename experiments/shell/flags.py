@@ -88,6 +88,11 @@ def resume_option(extended: bool = False) -> Any:
     return option(False, f"{verb} the run in --out; several processes can share it")
 
 
+def svg_option() -> Any:
+    """Declare that pictures are drawn twice."""
+    return option(False, "draw each picture as an SVG file too")
+
+
 def run(
     config_class: type[Config],
     execute: Callable[[Config], int],

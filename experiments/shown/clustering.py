@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.cluster import hierarchy
 
 from clustering import Clustering
-from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Dependences at least this strong are written white on dark.
 _DARK = 0.6
 _HEADROOM = 1.1
 
 
-def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
+def draw_clustering(clustering: Clustering, title: str) -> Figure:
     """Draw the matrix and the tree side by side, a row a parameter and a colour an agent."""
     order = row_order(clustering)
     figure = new_figure((10, 0.32 * len(order) + 1.6))
@@ -28,7 +28,7 @@ def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     _draw_matrix(left, clustering, order)
     _draw_tree(right, clustering, order)
-    save(figure, path)
+    return figure
 
 
 def row_order(clustering: Clustering) -> list[str]:

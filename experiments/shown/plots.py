@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from experiments.shell import cli
 from experiments.shell.files import replacing
+from experiments.shell.flags import PROGRAM
+from experiments.shell.telling import say, tell
 from experiments.shown.tables import shown
+from maestro_env.base.errors import MaestroEnvError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +25,33 @@ STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
 GREY = "#555555"
 
 
+def plot(
+    png: Path, draw: Callable[[], Figure], svg: bool = False, again: Path | None = None
+) -> None:
+    """Draw a figure to a PNG file, last of all, and print where; ``again`` as below."""
+    if drawn(lambda: save(draw(), png, svg), again):
+        say(f"plot: {png}")
+
+
+def drawn(draw: Callable[[], object], again: Path | None = None) -> bool:
+    """Draw results that are written by then; say whether it could be done, or in a line why not.
+
+    ``again`` is the directory whose records ``report`` draws. Ctrl-C waits for the end. An error
+    of ours, such as that a file cannot be written, is raised.
+    """
+    try:
+        with cli.deferred():
+            draw()
+    except MaestroEnvError:
+        raise
+    # What libraries raise while they draw is of any kind, StopIteration too; all of it is told.
+    except Exception as error:  # noqa: BLE001
+        way_out = f"; `{PROGRAM} report {quote(str(again))}` draws it again" if again else ""
+        tell(f"the plot could not be drawn: {shown(repr(error))}{way_out}")
+        return False
+    return True
+
+
 def new_figure(size: tuple[float, float]) -> Figure:
     """Return an empty figure of a width and height in inches."""
     from matplotlib.figure import Figure  # It takes half a second, which --help need not.
@@ -27,17 +59,30 @@ def new_figure(size: tuple[float, float]) -> Figure:
     return Figure(figsize=size, layout="constrained")
 
 
-def save(figure: Figure, png: Path) -> None:
-    """Write a figure to a PNG file and to an SVG file beside it; Ctrl-C waits for both."""
+def save(figure: Figure, png: Path, svg: bool = False) -> None:
+    """Write a figure to a PNG file and, if asked for, to an SVG file beside it."""
     import matplotlib as mpl
 
-    svg = png.with_suffix(".svg")
-    with cli.deferred():
-        with replacing(png) as temporary:
-            figure.savefig(temporary, format="png", dpi=150)
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = axis.get_view_interval()
+        # Marks between decades take a quarter of the time; within one there may be no others.
+        if axis.get_scale() == "log" and high > 10 * low:
+            axis.minorticks_off()
+    with replacing(png) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)
+    if svg:
         # No date and a fixed salt, so that the same run makes the same file.
-        with replacing(svg) as temporary, mpl.rc_context({"svg.hashsalt": "maestro-env"}):
+        salt = mpl.rc_context({"svg.hashsalt": "maestro-env"})
+        with replacing(png.with_suffix(".svg")) as temporary, salt:
             figure.savefig(temporary, format="svg", metadata={"Date": None})
+
+
+def scale_y(axes: Axes) -> None:
+    """Make the y-axis logarithmic, with room around values that are equal but for rounding."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < (1 + 1e-9) * low:
+        axes.set_ylim(low / 1.1, 1.1 * high)
 
 
 def tidy(axes: Axes) -> None:

@@ -11,6 +11,7 @@ from experiments.shell.flags import (
     out_option,
     ray_option,
     resume_option,
+    svg_option,
     threads_option,
 )
 
@@ -41,4 +42,5 @@ class StudyConfig(AnyProblemConfig, _Budget):
     ray: str | None = ray_option()
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
+    svg: bool = svg_option()
     verbose: bool = option(False, "print the full tables, the ledger and the times too")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.shell.files import distinct_name
-from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, plot, scale_y, tidy
 from experiments.shown.statistics import Floats, bootstrap_interval, has_interval, iqm
 from experiments.study.standings import Contest, over_time, profiles
 from experiments.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # More lines than these, with that of the optimum, hide each other.
 _LINES = 7
@@ -36,29 +38,28 @@ _TITLE_WIDTH = 60
 _BROKEN: tuple[Any, ...] = ((0, (4, 3)), (0, (1, 2)))
 
 
-def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
-    """Draw everything that searches are there for; yield the PNG files.
+def draw(study: Study, contests: Sequence[Contest], directory: Path) -> None:
+    """Draw everything that searches are there for to PNG files.
 
     Of several problems that is also how near mappers come within how many seconds.
     """
+    pictures: dict[str, Callable[[], Figure]] = {}
     for contest in contests:
         if any(contest.searches.values()):
             names = map(distinct_name, (contest.layer, contest.objective))
-            png = directory / f"convergence-{'-'.join(names)}.png"
-            draw_convergence(study, contest, png)
-            yield png
-    path = directory / "profile.png"
-    _draw_profile(study, contests, path)
-    yield path
+            name = f"convergence-{'-'.join(names)}.png"
+            pictures[name] = partial(draw_convergence, study, contest)
+    pictures["profile.png"] = partial(_draw_profile, study, contests)
     ends = [search.seconds for each in contests for of in each.searches.values() for search in of]
     if len(contests) > 1 and ends:
-        path = directory / "seconds.png"
-        _draw_over_time(study, contests, np.geomspace(_FIRST_SECOND, max(ends), _GRID), path)
-        yield path
+        seconds = np.geomspace(_FIRST_SECOND, max(ends), _GRID)
+        pictures["seconds.png"] = partial(_draw_over_time, study, contests, seconds)
+    for name, picture in pictures.items():
+        plot(directory / name, picture, study.config.svg, directory)
 
 
-def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
-    """Draw the best so far of the best mappers on a problem, to a PNG file and an SVG file.
+def draw_convergence(study: Study, contest: Contest) -> Figure:
+    """Draw the best so far of the best mappers on a problem.
 
     Where the optimum is known, a second panel has the regret: how far above it they are.
     """
@@ -87,7 +88,8 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
         if base is None:
             # Without a number there is no logarithmic scale.
             any_number = any(np.isfinite(end) for end, _ in ends.values())
-            axes.set_yscale("log" if any_number else "linear")
+            if any_number:
+                scale_y(axes)
             axes.set_ylabel(f"least {goal.objective.label} so far\n({goal.objective.unit})")
         else:
             axes.set_yscale("symlog", linthresh=_SMALL_REGRET)
@@ -105,7 +107,7 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     _title(panels[0], title, f"{others}{layer.operator} {layer.dimensions}, {_facts(study)}")
     if not np.isfinite(contest.best_found):
         panels[0].text(0.5, 0.5, "no valid mapping", transform=panels[0].transAxes, ha="center")
-    save(figure, png)
+    return figure
 
 
 def _label_ends(axes: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
@@ -130,21 +132,9 @@ def _label_ends(axes: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
         top = at[place] - _LABEL_HEIGHT
     for name, free in zip(ordered, at, strict=True):
         label = in_picture(name if len(name) <= _LABEL_WIDTH else f"{name[:_LABEL_WIDTH]}...")
-        axes.annotate(
-            label,
-            (1, heights[name]),
-            xytext=(1.02, free),
-            xycoords="axes fraction",
-            color=known[name][1],
-            va="center",
-            fontsize=9,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": "#BBBBBB",
-                "linewidth": 0.6,
-                "relpos": (0, 0.5),
-            },
-        )
+        of_panel: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+        axes.plot((1, 1.015), (heights[name], free), color="#BBBBBB", linewidth=0.6, **of_panel)
+        axes.text(1.02, free, label, color=known[name][1], va="center", fontsize=9, **of_panel)
 
 
 def _limits(contest: Contest) -> dict[str, float]:
@@ -157,7 +147,7 @@ def _limits(contest: Contest) -> dict[str, float]:
     return {"optimum is at least": optimum.bound, "optimum is at most": optimum.value}
 
 
-def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
+def _draw_profile(study: Study, contests: Sequence[Contest]) -> Figure:
     figure = new_figure(_SIZE)
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
@@ -181,10 +171,10 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
     tidy(axes)
     _label_ends(axes, ends)
     _title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
-    save(figure, png)
+    return figure
 
 
-def _draw_over_time(study: Study, contests: Sequence[Contest], seconds: Floats, png: Path) -> None:
+def _draw_over_time(study: Study, contests: Sequence[Contest], seconds: Floats) -> Figure:
     figure = new_figure(_SIZE)
     axes = figure.subplots()
     gaps = {
@@ -209,7 +199,7 @@ def _draw_over_time(study: Study, contests: Sequence[Contest], seconds: Floats, 
     tidy(axes)
     _label_ends(axes, ends)
     _title(axes, f"Geometric mean over {len(contests)} problems", _facts(study, interval=False))
-    save(figure, png)
+    return figure
 
 
 def _draw_curves(

@@ -11,7 +11,7 @@ from experiments.commands.audit.sweeps import is_sweep, sheets_of
 from experiments.search.cells import Finished
 from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
-from experiments.shell.flags import option
+from experiments.shell.flags import option, svg_option
 from experiments.shell.telling import tell
 from experiments.shown.tables import Sheet
 from experiments.study.study import read_all
@@ -28,6 +28,7 @@ class Config:
         "directory how they exploit its errors",
         value="directory",
     )
+    svg: bool = svg_option()
 
 
 def execute(config: Config) -> int:
@@ -37,7 +38,7 @@ def execute(config: Config) -> int:
         # It draws, which takes a while to import.
         from experiments.commands.audit.exploitation import show_exploitation
 
-        show_exploitation(directory, Path(config.exploit))
+        show_exploitation(directory, Path(config.exploit), config.svg)
         return 0
     sheets = sheets_of(directory) if is_sweep(directory) else _sheets(directory)
     for sheet in sheets:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
 from experiments.problems.splits import MOST_SAMPLES, SPLITS
-from experiments.shell.flags import Action, act, jobs_option, option, out_option
+from experiments.shell.flags import Action, act, jobs_option, option, out_option, svg_option
 from maestro_env.workloads.finding import models
 
 _SPLITS = "; ".join(f"{name}, {each.what}" for name, each in SPLITS.items())
@@ -74,6 +74,7 @@ class Config:
     again: int = option(
         0, "score: searches of every counted entry to make again, drawn by chance", most=10**6
     )
+    svg: bool = svg_option()
     jobs: int = jobs_option()
     out: str | None = out_option("the first free runs/benchmark-<n>")
 
@@ -105,6 +106,6 @@ _OF_PROBLEMS = ("split", "networks", "seed")
 _OF_RUN = ("seeds", "samples", "labels", "seconds", "authors", "code", "training")
 ACTIONS: Mapping[str, Action] = {
     "run": Action(_run, (*_OF_PROBLEMS, *_OF_RUN, "jobs", "out")),
-    "score": Action(_score, (*_OF_PROBLEMS, "again", "seconds", "out")),
+    "score": Action(_score, (*_OF_PROBLEMS, "again", "seconds", "svg", "out")),
     "list": Action(_list, ("networks", "seed")),
 }

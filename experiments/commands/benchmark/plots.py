@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.commands.benchmark.scores import Scores, reached
 from experiments.commands.benchmark.tables import LIMITS
-from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
+from experiments.shown.plots import STYLES, in_picture, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MOST_LINES = len(STYLES)
 
 
-def draw_reached(every: Sequence[Scores], png: Path) -> None:
-    """Draw the share of searches and limits that were reached, mean over all; PNG and SVG.
+def draw_reached(every: Sequence[Scores]) -> Figure:
+    """Draw the share of searches and limits that were reached, mean over all.
 
     It is the empirical distribution of COCO: a line is the mean over the limits of the table.
     """
@@ -42,4 +45,4 @@ def draw_reached(every: Sequence[Scores], png: Path) -> None:
         ylabel=f"searches within {limits}\ntimes the optimum, mean of the four",
     )
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
-    save(figure, png)
+    return figure

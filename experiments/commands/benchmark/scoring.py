@@ -34,6 +34,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shell.telling import say
+from experiments.shown.plots import plot
 from experiments.shown.tables import Sheet
 from maestro_env.base.errors import quoted
 
@@ -74,12 +75,10 @@ def score(config: Any) -> int:
     directory = run_directory(config.out, "benchmark-scores")
     write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in [*shown, *more]))
     write_csv(directory / "problems.csv", TABLE, problem_rows([*every.values()]))
-    picture = directory / "reached.png"
-    draw_reached([*every.values()], picture)
     for sheet in shown:
         sheet.print()
     say(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv")
-    say(f"plot: {picture}")
+    plot(directory / "reached.png", lambda: draw_reached([*every.values()]), config.svg)
     return 0
 
 

@@ -6,7 +6,14 @@ from dataclasses import MISSING, dataclass
 
 from experiments.network.layer_search import OF_ANY_MEMORIES
 from experiments.search.goals import AnyProblemConfig
-from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
+from experiments.shell.flags import (
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    svg_option,
+)
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.prior.proposals import PROPOSALS
@@ -81,6 +88,7 @@ class Config(AnyProblemConfig, _Designs):
     ray: str | None = ray_option()
     out: str | None = out_option()
     resume: bool = resume_option()
+    svg: bool = svg_option()
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.commands.codesign.designs import Design
-from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, tidy
 from experiments.shown.statistics import Floats
 from experiments.study.sweep.fronts import UM2_A_MM2
 from experiments.study.sweep.grid_axes import Axis, pictured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SIZE = (11, 5.2)
 # Characters of a line of the title.
@@ -45,9 +45,8 @@ def draw_front(
     told: Sequence[Design],
     axes: Sequence[Axis],
     title: str,
-    directory: Path,
-) -> None:
-    """Draw a front among all designs, to ``front.png`` and ``front.svg``.
+) -> Figure:
+    """Draw a front among all designs.
 
     Left is energy against latency, right EDP against area; points are larger the more units, and
     darker the larger a memory (``pictured``). Those that are told have labels: all that changes
@@ -83,7 +82,7 @@ def draw_front(
         bar.set_ticks(sizes, labels=[capacity.short(size) for size in sizes])
         bar.minorticks_off()
     left.legend(frameon=False, labelcolor=GREY)
-    save(figure, directory / "front.png")
+    return figure
 
 
 def _draw(

@@ -23,6 +23,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shell.telling import say, tell
+from experiments.shown.plots import plot
 from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import (
@@ -110,8 +111,8 @@ def report(outcome: Explored, directory: Path) -> None:
         told = [each for each in outcome.front if each.hardware.name in named]
         designs = outcome.by_workload[outcome.workload]
         axes = axes_of(outcome.grid.axes)
-        draw_front(designs, outcome.front, told, axes, sheet.title, directory)
-        say(f"plot: {directory / 'front.png'}")
+        drawn = designs, outcome.front, told, axes, sheet.title
+        plot(directory / "front.png", lambda: draw_front(*drawn), outcome.config.svg, directory)
 
 
 def _all(outcome: Explored) -> Iterator[Design]:

@@ -19,7 +19,7 @@ class Config:
 
     directories: tuple[str, ...] = option(
         MISSING,
-        "directory of map, run, compare, sweep or codesign",
+        "directory of map, run, compare, optimum, sweep or codesign",
         value="directory",
         several=True,
     )

@@ -1,10 +1,10 @@
-"""Reading what ``map``, ``run``, ``compare``, ``sweep`` and ``codesign`` have written."""
+"""Reading what ``map``, ``run``, ``compare``, ``optimum``, ``sweep`` and ``codesign`` write."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,29 @@ from experiments.network.layer_search import LayerRecord, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.pages.found import Curve, Found, bound_and_gap
 from experiments.pages.sections import Section, distinct
+from experiments.proving.proof import bear_out
+from experiments.proving.records import ProofRecord
 from experiments.search.accelerators import recorded_accelerator
 from experiments.search.cells import Finished
-from experiments.search.goals import AnyProblemConfig, Goal, ProblemConfig, make_goal, unique
+from experiments.search.goals import (
+    AnyProblemConfig,
+    Goal,
+    ProblemConfig,
+    make_goal,
+    recorded_goal,
+    unique,
+)
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
 from experiments.store.directory import ANEW, CONFIG
 from experiments.study.study import read_all
 from experiments.study.sweep.fronts import SWEEPS
+from maestro_env.mapspace.space import TILES
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
 _NETWORK = "network.json"
+_OPTIMUM = "optimum.json"
 
 
 def read_section(directory: Path) -> Section:
@@ -44,11 +55,13 @@ def read_section(directory: Path) -> Section:
 def _section(directory: Path) -> Section:
     if (directory / SWEEPS).is_dir():
         return codesign_section(directory)
+    if (directory / _OPTIMUM).exists():
+        return _optimum(directory)
     path = directory / CONFIG
     if not path.exists():
         raise RecordError(
-            f"{directory} has no {CONFIG}: give what map, run, compare, sweep or codesign has "
-            "written"
+            f"{directory} has no {CONFIG}: give what map, run, compare, optimum, sweep or codesign "
+            "has written"
         )
     entry = read_record(path, ANEW)
     if "sweep" in entry:
@@ -80,6 +93,42 @@ def _network(directory: Path, entry: dict[str, Any]) -> Section:
     network = Network(entry["network"]["name"], tuple(layers), left_out, notes)
     mapped = MappedNetwork(network, hardware, tuple(found), config)
     return section_of(mapped, command=told.get("command", ""))
+
+
+def _optimum(directory: Path) -> Section:
+    """Return the section of a search for the optimum, which only the model ``exact`` has."""
+    path = directory / _OPTIMUM
+    entry = read_record(path, ANEW)
+    space = entry["map_space"]
+    asked = asdict(ProblemConfig(model="exact", schema=space.get("schema", "legal13")))
+    goals = [recorded_goal({**asked, "tiles": tiles}, entry) for tiles in TILES]
+    goal = next((each for each in goals if each.problem.space.size() == space["size"]), goals[0])
+    record = ProofRecord(path, goal, entry["versions"])
+    record.read()
+    state, name = record.found, goal.problem.layer.name
+    seconds, *lines = zip(*state.curve, strict=True)
+    curves = tuple(
+        Curve(line, [each for each in zip(seconds, values, strict=True) if each[1]], state.seconds)
+        for line, values in zip(("best", "bound"), lines, strict=True)
+    )
+    found, notes = [], []
+    if bear_out(goal, record) < state.solution.bound:
+        notes.append("The bound is that of the record: to find it again takes long.")
+    if state.best_point is None:
+        notes.append(f"No valid mapping of {name} was found.")
+    elif state.best is not None:
+        known = bound_and_gap(goal, state.best, state.bound)
+        best = (state.best_point, state.best, *known, "optimum", state.samples)
+        found.append(Found(name, goal, *best, 1, curves, "seconds"))
+    return Section(
+        title=f"Optimum of {name} on {goal.problem.hardware.name or 'hardware'}",
+        hardware=goal.problem.hardware,
+        found=tuple(found),
+        notes=tuple(notes),
+        command=f"{PROGRAM} optimum ... --resume --out {shlex.quote(str(directory))}",
+        settings={"layer": name, "schema": goal.schema},
+        versions=distinct([entry["versions"]]),
+    )
 
 
 def _part(kind: Any, config: dict[str, Any]) -> Any:

@@ -17,6 +17,7 @@ from experiments.shell.flags import (
     option,
     out_option,
     resume_option,
+    svg_option,
 )
 
 _ARMS = (
@@ -97,6 +98,7 @@ class Config:
     csv: str | None = option(None, "speed: also write the figures to this file", value="file")
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
+    svg: bool = svg_option()
     jobs: int = jobs_option("trainings")
 
 
@@ -146,7 +148,7 @@ def _speed(config: Config) -> int:
     return speed(widths, densities, config.batch or _BATCH_OF_SPEED, config.repeats, config.csv)
 
 
-_OF_TRAININGS = ("arms", "seeds", "first-seed", "rate", "width", "out", "resume", "jobs")
+_OF_TRAININGS = ("arms", "seeds", "first-seed", "rate", "width", "out", "resume", "svg", "jobs")
 ACTIONS: Mapping[str, Action] = {
     "agents": Action(_agents, ("tasks", "learners", "episodes", "copy", "density", *_OF_TRAININGS)),
     "transformer": Action(

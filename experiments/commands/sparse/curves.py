@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.shown.plots import STYLES, new_figure, save, tidy
+from experiments.shown.plots import STYLES, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Curve = list[tuple[int, int, float]]
 """Of a training: after so many steps or episodes and so many operations, a loss or return."""
@@ -18,7 +21,7 @@ CURVES = "curves.png"
 _WIDTH, _HEIGHT, _LEGEND = 4.5, 4.0, 1.5
 
 
-def draw_curves(panels: Mapping[str, Mapping[str, Sequence[Curve]]], label: str, png: Path) -> None:
+def draw_curves(panels: Mapping[str, Mapping[str, Sequence[Curve]]], label: str) -> Figure:
     """Draw curves against operations: a panel for each title, a line for each arm.
 
     A line is the mean over the trainings of an arm, which all have as many points.
@@ -26,7 +29,6 @@ def draw_curves(panels: Mapping[str, Mapping[str, Sequence[Curve]]], label: str,
     Args:
         panels: curves by title and arm.
         label: what the curves have.
-        png: where the picture goes; an SVG file goes next to it.
     """
     figure = new_figure((_WIDTH * len(panels) + _LEGEND, _HEIGHT))
     every = figure.subplots(1, len(panels), squeeze=False)[0]
@@ -42,4 +44,4 @@ def draw_curves(panels: Mapping[str, Mapping[str, Sequence[Curve]]], label: str,
         axes.set_title(title, loc="left", fontsize="medium")
         tidy(axes)
     figure.legend(lines.values(), lines.keys(), loc="outside right center", frameon=False)
-    save(figure, png)
+    return figure

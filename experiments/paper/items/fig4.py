@@ -17,6 +17,7 @@ from experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from experiments.paper.ledger import Run, samples_of
 from experiments.paper.rows import CsvRow, CsvRows
 from experiments.shown.clustering import draw_clustering
+from experiments.shown.plots import save
 
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)
 _SCHEMAS = ("paper10", "legal13")
@@ -75,7 +76,7 @@ def _draw(folder: Folder) -> None:
     for row, clustering in _clusterings(folder):
         title = f"{_RUN.layer}, {_RUN.objective}, schema {row['schema']}"
         name = f"fig4-{row['schema']}-{row['measure']}.png"
-        draw_clustering(clustering, folder.images / name, title)
+        save(draw_clustering(clustering, title), folder.images / name, svg=True)
 
 
 def _clusterings(folder: Folder) -> Iterator[tuple[CsvRow, Clustering]]:

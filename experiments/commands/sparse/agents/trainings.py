@@ -13,6 +13,7 @@ from experiments.commands.sparse.agents.tasks import TASKS
 from experiments.commands.sparse.agents.training import Setup, Training
 from experiments.commands.sparse.curves import CURVES, draw_curves
 from experiments.shell.flags import UsageError
+from experiments.shown.plots import plot
 from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
 from mappers.learners.value_based.course import LEARNERS
@@ -71,11 +72,11 @@ def conduct(trainings: AgentTrainings, config: Any) -> int:
         ("torch",),
         Training,
         trainings.setups(),
-        _report,
+        lambda works: _report(works, config.svg),
     )
 
 
-def _report(works: Sequence[Training]) -> None:
+def _report(works: Sequence[Training], svg: bool) -> None:
     found: dict[str, Found] = {}
     for work in works:
         if (trained := work.read()) is not None:
@@ -89,4 +90,5 @@ def _report(works: Sequence[Training]) -> None:
             title: {arm: [each.curve for each in trained] for arm, trained in of_arms.items()}
             for title, of_arms in found.items()
         }
-        draw_curves(curves, "mean return, greedy", works[0].directory / CURVES)
+        png = works[0].directory / CURVES
+        plot(png, lambda: draw_curves(curves, "mean return, greedy"), svg)

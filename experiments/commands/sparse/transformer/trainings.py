@@ -13,6 +13,7 @@ from experiments.commands.sparse.transformer.pretraining import Pretraining, Set
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
 from experiments.commands.sparse.transformer.shards import Source, shards
 from experiments.commands.sparse.transformer.tables import print_tables
+from experiments.shown.plots import plot
 from experiments.store.campaign import carry_out
 from experiments.store.versions import Versions
 from maestro_env.base.registry import look_up
@@ -69,7 +70,7 @@ def conduct(trainings: Pretrainings, config: Any) -> int:
         ("torch",),
         Pretraining,
         trainings.setups(),
-        lambda works: _report(trainings, works),
+        lambda works: _report(trainings, works, config.svg),
         lambda directory, here: [
             *shards(trainings.source, directory, here),
             *trainings.controls(directory, here),
@@ -77,7 +78,7 @@ def conduct(trainings: Pretrainings, config: Any) -> int:
     )
 
 
-def _report(trainings: Pretrainings, works: Sequence[Pretraining]) -> None:
+def _report(trainings: Pretrainings, works: Sequence[Pretraining], svg: bool) -> None:
     found: dict[str, list[Trained]] = {}
     for work in works:
         if (trained := work.read()) is not None:
@@ -89,4 +90,5 @@ def _report(trainings: Pretrainings, works: Sequence[Pretraining]) -> None:
     if found:
         print_tables(trainings.size.arms(trainings.steps), found, controls)
         curves = {arm: [each.curve for each in trained] for arm, trained in found.items()}
-        draw_curves({"": curves}, "loss in training", works[0].directory / CURVES)
+        png = works[0].directory / CURVES
+        plot(png, lambda: draw_curves({"": curves}, "loss in training"), svg)
