@@ -2,8 +2,7 @@
 
     python tests/random_runs.py --count 500 --seed 0 --jobs 2
 
-Each is a process that is forked from this one, which has imported what all of them need. One that
-fails is printed with its command line.
+Each is forked from this process, which has imported what it needs; one that fails is printed.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from maestro_env.accelerators.finding import built_chips
 from maestro_env.workloads.finding import all_layers
 
 LAYERS = [layer.name for layer in all_layers()]
-MEMORIES = ["random", "random_log", "ga", "ga_log", "pbil", "bo", "optuna"]
-MAPPERS = [*MEMORIES, *("gamma", "library", "marl", "marl_clustered", "marl_paper", "optimum")]
+ANY_MEMORIES = ["random", "random_log", "ga", "ga_log", "pbil", "bo", "optuna"]
+MAPPERS = [*ANY_MEMORIES, "gamma", "library", "marl", "marl_clustered", "marl_paper", "optimum"]
 MAPPERS += ["prior", "prior_adapted", "marl_mlp", "maddpg", "qmix", "ppo", "ppo_box"]
-SLOW = ("torch", "stable_baselines3", "optuna", "sklearn.gaussian_process", "scipy.stats")
+SLOW = ("experiments.commands.run", "matplotlib.backends.backend_agg", "matplotlib.figure", "torch")
 FILES = ("config.json", "trace.csv.gz", "summary.json", "convergence.png")
 BEST = ("best_cost.json", "best_mapping.json", "best_mapping.txt")
 PATIENCE = 600
@@ -42,44 +41,37 @@ def between(rng: Random, least: int, most: int) -> int:
 
 def layer(rng: Random) -> str:
     """Draw a layer of the zoo, a matrix product or a convolution."""
-    kind, window = rng.randrange(4), rng.choice([1, 1, 2, 3, 5, 7])
-    if kind == 0:
-        return rng.choice(LAYERS)
-    if kind == 1:
-        return "gemm:" + ",".join(f"{dim}={between(rng, 1, 4096)}" for dim in "MNK")
-    high, wide = (between(rng, window, 224) for _ in "YX")
-    sizes = f"C={between(rng, 1, 1024)},Y={high},X={wide},R={window},S={window}"
+    window = rng.choice([1, 1, 2, 3, 5, 7])
+    if rng.random() < 0.5:
+        product = "gemm:" + ",".join(f"{dim}={between(rng, 1, 4096)}" for dim in "MNK")
+        return rng.choice([rng.choice(LAYERS), product])
+    channels = ",".join(f"{dim}={between(rng, 1, 1024)}" for dim in "KC")
+    sizes = ",".join(f"{dim}={between(rng, window, 224)}" for dim in "YX")
     stride = rng.randint(1, min(3, window))
-    return f"conv:K={between(rng, 1, 1024)},{sizes},stride={stride}"
-
-
-def fields(rng: Random) -> str:
-    """Draw an accelerator with two buffers."""
-    return (
-        f"num_pes={between(rng, 1, 2**14)},l1_bytes={between(rng, 8, 2**14)},"
-        f"l2_bytes={between(rng, 64, 2**24)},noc_bw={between(rng, 1, 2**11)},"
-        f"offchip_bw={between(rng, 1, 2**8)}"
-    )
+    return f"conv:{channels},{sizes},R={window},S={window},stride={stride}"
 
 
 def flags(rng: Random) -> list[str]:
     """Draw a problem, mappers and samples."""
-    of_memories = rng.random() < 0.2
-    chips = [*built_chips()] if of_memories else ["unlimited", "edge", "cloud"]
-    preset = of_memories or rng.random() < 0.3
-    objectives = ["latency", "energy", "edp", *([] if of_memories else ["area", "latency*area"])]
-    mappers = rng.sample(MEMORIES if of_memories else MAPPERS, rng.choice([1, 1, 1, 2, 4]))
+    memories = rng.random() < 0.2
+    most = {"num_pes": 2**14, "l1_bytes": 2**14, "l2_bytes": 2**24, "noc_bw": 2**11}
+    fields = ",".join(f"{name}={between(rng, 1, most[name])}" for name in most)
+    others = rng.choice([fields, fields, fields, "unlimited", "edge", "cloud"])
+    objectives = ["latency", "energy", "edp", *([] if memories else ["area", "latency*area"])]
+    mappers = rng.sample(ANY_MEMORIES if memories else MAPPERS, rng.choice([1, 1, 1, 2, 4]))
+    model = (
+        "maestro" if not memories and "optimum" not in mappers and rng.random() < 0.1 else "auto"
+    )
     given = {
         "layer": layer(rng),
-        "hardware": rng.choice(chips) if preset else fields(rng),
+        "hardware": rng.choice([*built_chips()]) if memories else others,
         "objective": rng.choice(objectives),
         "mapper": ",".join(mappers),
         "samples": between(rng, 1, 200),
         "seeds": rng.choice([1, 1, 1, 2, 5]),
         "seed": rng.randrange(1000),
+        "model": "auto" if bounded else "maestro",
     }
-    if not of_memories and rng.random() < 0.1 and "optimum" not in mappers:
-        given["model"] = "maestro"
     return [f"--{name}={value}" for name, value in given.items()]
 
 
@@ -98,26 +90,24 @@ def complaint(line: list[str], place: Path) -> str:
     process.join(PATIENCE)
     if process.exitcode is None:
         process.kill()
-        return f"runs longer than {PATIENCE} s"
     told = (place / "err").read_text(errors="replace")
-    if process.exitcode or "could not be drawn" in told or "Traceback" in told:
+    if process.exitcode or "could not be drawn" in told or not (place / "run" / FILES[2]).exists():
         return f"status {process.exitcode}: {told[-2000:]}"
-    found = read_json(place / "run" / "summary.json")["mappers"].values()
-    best = BEST if any(each["seeds"][0]["best"] is not None for each in found) else ()
-    lost = [name for name in (*FILES, *best) if not (place / "run" / name).stat().st_size]
-    return f"empty: {lost}" if lost else ""
+    found = read_json(place / "run" / FILES[2])["mappers"].values()
+    wanted = (*FILES, *BEST) if any(each["best"] is not None for each in found) else FILES
+    there = {path.name for path in (place / "run").iterdir() if path.stat().st_size}
+    return "".join(f"no {name} " for name in wanted if name not in there)
 
 
 def share(given: argparse.Namespace, part: int) -> None:
     """Run every so many of them; end with status 1 if one fails."""
     numbers, failed = range(given.first + part, given.count, given.jobs), 0
     for done, number in enumerate(numbers, start=1):
-        line, wrong = flags(Random(f"{given.seed} {number}")), "a file is missing"
-        with TemporaryDirectory() as place, contextlib.suppress(FileNotFoundError):
-            wrong = complaint(line, Path(place))
-        if wrong:
-            failed += 1
-            sys.stdout.write(f"{number} failed: maestro-env run {shlex.join(line)}\n{wrong}\n")
+        line = flags(Random(f"{given.seed} {number}"))
+        with TemporaryDirectory() as place:
+            if wrong := complaint(line, Path(place)):
+                failed += 1
+                sys.stdout.write(f"{number}: maestro-env run {shlex.join(line)}\n{wrong}\n")
         if done % 10 == 0 or done == len(numbers):
             sys.stdout.write(f"part {part}: {done} of {len(numbers)}, {failed} failed\n")
             sys.stdout.flush()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +17,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from clustering_helpers import sizes_samples
+from commands import optimum, report, run
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from run_helpers import FILES
 
 from clustering import cluster
 from experiments.commands.audit import exploitation
@@ -21,12 +28,15 @@ from experiments.commands.benchmark.plots import draw_reached
 from experiments.commands.benchmark.scores import Scores
 from experiments.commands.codesign.designs import Design
 from experiments.commands.codesign.plots import draw_front
+from experiments.commands.report.directories import read_section
 from experiments.commands.sparse.curves import draw_curves
+from experiments.pages.charts import charts_of
 from experiments.paper import plots
 from experiments.paper.items import fig5, fig6, fig7
 from experiments.proving.records import ProofState
 from experiments.search.cells import Cell, Finished
 from experiments.shown.clustering import draw_clustering
+from experiments.shown.plots import new_figure, scale_y
 from experiments.study import plots as study_plots
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
@@ -203,3 +213,68 @@ def test_whatever_was_found_is_drawn(drawing: Callable[[Draw], Any], data: st.Da
 @given(data=st.data())
 def test_200_results_are_drawn(drawing: Callable[[Draw], Any], data: st.DataObject) -> None:
     drawing(data.draw).draw_without_rendering()
+
+
+def test_values_that_are_equal_but_for_rounding_get_room() -> None:
+    axes = (figure := new_figure((4, 4))).subplots()
+    axes.plot([1, 2], [1797.0, 1797 * (1 + 2**-51)])
+    scale_y(axes)
+    low, high = axes.get_ylim()
+    assert low < 1700 < 1900 < high
+    figure.draw_without_rendering()
+
+
+GEMM = ["--layer=gemm:M=8,N=8,K=8", "--hardware=edge"]
+
+
+@pytest.mark.parametrize("error", [StopIteration, MemoryError, ValueError("a\n\x1b[8mb")])
+def test_a_drawing_that_fails_loses_nothing(
+    error: Exception, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    with patch("matplotlib.figure.Figure.savefig", side_effect=error):
+        assert run([*GEMM, "--mapper=random", "--samples=9", f"--out={out}"]) == 0
+    shown = capsys.readouterr()
+    assert "why it costs this: " in shown.out
+    assert "plot: " not in shown.out
+    told = shown.err.splitlines()[-1]
+    assert re.fullmatch(r"the plot could not be drawn: \w+\(.*; `.*` draws it again", told)
+    assert {path.name for path in out.iterdir()} == FILES - {"convergence.png"}
+    pytest.importorskip("vl_convert")
+    assert report(shlex.split(told.split("`")[1])[2:]) == 0
+    assert "Convergence: gemm" in (out / "report.html").read_text()
+
+
+def test_a_picture_that_cannot_be_written_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert optimum([*GEMM, f"--out={tmp_path}/out"]) == 0
+    (tmp_path / "out" / "optimum.png").mkdir()
+    assert optimum([*GEMM, "--plot", "--resume", f"--out={tmp_path}/out"]) == 2
+    assert "optimum.png: it is no regular file" in capsys.readouterr().err
+
+
+def test_an_optimum_is_drawn_on_request_alone_and_by_report(tmp_path: Path) -> None:
+    """In a process of its own, which shows what is imported."""
+    script = f"""
+import sys
+from experiments.shell import cli
+assert cli.main("optimum", {[*GEMM, f"--out={tmp_path}/out"]!r}) == 0
+print(*{{module.partition(".")[0] for module in sys.modules}})
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(ended.stdout.splitlines()[-1].split())
+    slow = {"matplotlib", "scipy", "sklearn", "jinja2", "torch", "pandas", "yaml", "PIL"}
+    assert loaded & {"numpy", "rich"}
+    assert not loaded & slow
+    assert not [*tmp_path.glob("out/*.png")]
+    (section,) = [read_section(tmp_path / "out")]
+    kept = json.loads((tmp_path / "out" / "optimum.json").read_text())["found"]
+    (found,) = section.found
+    assert (found.best, found.bound, found.gap) == (kept["best"], kept["bound"], 0)
+    best, bound = found.curves
+    assert [best.improvements[-1][1], bound.improvements[-1][1]] == [kept["best"], kept["bound"]]
+    (chart,) = [each for each in charts_of(section) if "Convergence" in each.title]
+    assert chart.spec["encoding"]["x"]["title"] == "seconds"

@@ -48,8 +48,9 @@ def time_figure(explanation: Explanation) -> Figure:
     steps = explanation.steps
     delays = (steps.ingress, steps.compute, steps.egress)
     means = [each.mean for each in delays]
-    below = [each.mean - each.least for each in delays]
-    above = [each.most - each.mean for each in delays]
+    # Where all are equal, the mean may be beside them by rounding.
+    below = [max(each.mean - each.least, 0.0) for each in delays]
+    above = [max(each.most - each.mean, 0.0) for each in delays]
     places = range(len(delays))
     steps_axes.barh(places, means, xerr=[below, above], color=_COLOURS[0], capsize=4)
     steps_axes.set_xlabel(f"cycles of a step of L2 (of {steps.steps:,})")
