@@ -15,12 +15,12 @@ Model::Model(const Shape& shape, const Accelerator& accelerator, const Options& 
 // A word counts in a step in which a MAC touches it, or lies in a gap behind such a one, so no
 // counter exceeds this product (H7).
 bool Model::overflows() const {
+  const std::int64_t rows = std::max(shape_.stride[0], shape_.dilation[0]);
+  const std::int64_t columns = std::max(shape_.stride[1], shape_.dilation[1]);
   double levels = 1, gaps = 1;
   for (const Element& each : accelerator_.elements) {
     levels += each.is_memory ? 1 : 0;
-    if (!each.memory.gaps) continue;
-    gaps = static_cast<double>(std::max(shape_.stride[0], shape_.dilation[0])) *
-           static_cast<double>(std::max(shape_.stride[1], shape_.dilation[1]));
+    if (each.memory.gaps) gaps = static_cast<double>(rows * columns);
   }
   return levels * shape_.macs_estimate() * nest_.units_estimate() * gaps >= 0x1p60;
 }

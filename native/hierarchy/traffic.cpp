@@ -71,8 +71,7 @@ Traffic::Pieces Traffic::pieces_of(const Boundary& boundary) const {
   const Memory& memory = accelerator_.elements[holder.pool].memory;
   const std::int64_t width = holder.width[boundary.tensor];
   const bool gaps = memory.gaps && boundary.tensor == kInput;
-  // Of the whole tensor; there may be more than an integer holds.
-  double bits = static_cast<double>(width);
+  double bits = static_cast<double>(width);  // of the whole tensor, perhaps more than integers hold
   const auto add_axis = [&bits](std::int64_t words) { bits *= static_cast<double>(words); };
   for (const LoopId d : dims_) add_axis(is_single(boundary.tensor, d) ? shape_.extent[d] : 1);
   for (const Axis& axis : axes_) {
