@@ -96,7 +96,10 @@ def accelforge(path: Path, given: dict[str, int]) -> int:
 
 
 def einsum_macs(einsum: Any, workload: Any) -> int:
-    """A product that is summed has a MAC for each point of its loops; what only scales has none."""
+    """A product has a MAC for each point of its loops, but what only scales has none.
+
+    It is a product if it is summed, or if each of two tensors has a loop that the other lacks.
+    """
     if text := einsum.get("einsum"):
         made, *read = (ranks.split(",") for ranks in re.findall(r"\[(.*?)\]", text))
         if "+" in re.sub(r"\[.*?\]", "", text):
@@ -120,7 +123,9 @@ def einsum_macs(einsum: Any, workload: Any) -> int:
         sizes |= {k: int(v) for k, v in re.findall(r"0 *<= *(\w+) *< *(\d+)", "\n".join(bounds))}
     summed = loops - {*re.findall(r"\w+", " ".join(each.split(":")[-1] for each in made))}
     points = einsum.get("n_instances", 1) * math.prod(sizes[each] for each in loops)
-    return points if len(read) > 1 and summed else 0
+    own = [{*re.findall(r"\w+", " ".join(e.split(":")[-1] for e in each))} for each in read]
+    is_outer = len(own) == 2 and bool(own[0] - own[1] and own[1] - own[0])
+    return points if len(read) > 1 and (summed or is_outer) else 0
 
 
 def scalesim(path: Path, given: dict[str, int]) -> int:
