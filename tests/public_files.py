@@ -63,13 +63,13 @@ ARCHITECTURES = [
         "Timeloop 0.4, architectures",
         rf"^(?!.*(ref.output|output/|outputs/)).*{YAML}",
         r"(?s)^architecture:(?!.*^\s+(subtree|local|components):).*^\s+nodes:",
-        read=lambda path: find_hierarchy(str(path)),
+        read=lambda path: (find_hierarchy(str(path)), {}),
     ),
     Kind(
         "AccelForge, architectures",
         YAML,
         r"(?s)^arch:\s.*^  nodes:",
-        read=lambda path: find_hierarchy(str(path)),
+        read=lambda path: (find_hierarchy(str(path)), {}),
     ),
 ]
 

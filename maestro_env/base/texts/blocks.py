@@ -97,6 +97,7 @@ class Builder:
 
     def _scalar(self, event: Any) -> None:
         value: Plain = event.value
+        size = 1
         if event.tag == INCLUDED:
             value = self._under(event)
             size = _size_of(value)
