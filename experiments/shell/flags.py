@@ -106,7 +106,8 @@ def run(
     try:
         config = _parse(config_class, name, argv)
         status = execute(config)
-        _say_notes(getattr(config, "hardware", None))
+        for each in ("hardware", "file"):
+            _say_notes(getattr(config, each, None))
         return status
     except MaestroEnvError as error:
         tell(f"error: {error}")
@@ -118,12 +119,12 @@ def run(
     return _REFUSED
 
 
-def _say_notes(hardware: object) -> None:
-    """Say what is not read of the file of an accelerator."""
-    if isinstance(hardware, str) and Path(hardware).suffix:
+def _say_notes(text: object) -> None:
+    """Say what is not read of the file of an accelerator, if a text names one."""
+    if isinstance(text, str) and Path(text).suffix:
         from maestro_env.accelerators.finding import accelerator_notes
 
-        for note in accelerator_notes(hardware):
+        for note in accelerator_notes(text):
             say(note)
 
 

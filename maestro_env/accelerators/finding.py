@@ -110,11 +110,14 @@ def accelerator_notes(text: object) -> tuple[str, ...]:
     """Return what is not read of the file of another tool that a text names, a sentence each."""
     if not isinstance(text, str) or Path(text).suffix not in _YAML or "=" in text:
         return ()
-    root, tool = _read(Path(text))
-    if tool:
-        with suppress(HardwareError):
+    notes: list[str] = []
+    # What is wrong with a file is said where it is read.
+    with suppress(HardwareError):
+        root, tool = _read(Path(text))
+        notes = root.notes
+        if tool:
             tool.read_hierarchy(root)
-    return tuple(root.notes)
+    return tuple(notes)
 
 
 def _read(path: Path) -> tuple[Part, ModuleType | None]:

@@ -87,7 +87,7 @@ class Part:
         """Return the part under a key, or one of a value where the key is missing."""
         block = self._block()
         line = block.lines.get(key, self.line)
-        return replace(self, value=block.get(key, default), path=f"{self.path}, {key}", line=line)
+        return self._within(block.get(key, default), f", {key}", line)
 
     def only(self, *allowed: str) -> None:
         """Raise an error that names the first key beside those allowed."""

@@ -26,7 +26,8 @@ _MOST_TAGS = 1000
 _MOST_WORK = 2**16
 _WORK_OF_A_FILE = 2**9
 _CHARACTERS_AT_ONCE = 64
-_MOST_BITS = 256
+_MOST_BITS = 64
+_LARGEST = 2**_MOST_BITS
 _DEEPEST = 8
 # Files lie below the folder so many above that of the first one.
 _FOLDERS_ABOVE = 2
@@ -191,7 +192,7 @@ class Templates:
 class _Sandbox(ImmutableSandboxedEnvironment):
     """Runs a template with some functions, each value of which is counted."""
 
-    intercepted_binops = frozenset(("*", "**", "%"))
+    intercepted_binops = frozenset(("+", "-", "*", "/", "//", "**", "%"))
 
     def __init__(
         self, count: Callable[[Any], Any], functions: Mapping[str, Callable[..., Any]]
@@ -213,15 +214,16 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call(context, called, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        numbers = [each for each in (left, right) if isinstance(each, int | float)]
+        undefined = any(isinstance(each, jinja2.Undefined) for each in (left, right))
         # What is undefined says so itself.
-        if not all(isinstance(each, int | float | jinja2.Undefined) for each in (left, right)):
+        if len(numbers) < 2 and operator != "+" and not undefined:
             raise TypeError(f"{operator} of something else than numbers")
-        if operator == "**" and int(left).bit_length() * abs(right) > _MOST_BITS:
-            raise ValueError("a power that is too large")
-        value = super().call_binop(context, operator, left, right)
-        if abs(value) >= 2**_MOST_BITS:
+        if any(abs(each) > _LARGEST for each in numbers):
             raise ValueError("a number that is too large")
-        return value
+        if operator == "**" and numbers and abs(numbers[-1]) > _MOST_BITS:
+            raise ValueError("a power that is too large")
+        return super().call_binop(context, operator, left, right)
 
 
 class _Assert(Extension):
