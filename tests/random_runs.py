@@ -59,9 +59,7 @@ def flags(rng: Random) -> list[str]:
     others = rng.choice([fields, fields, fields, "unlimited", "edge", "cloud"])
     objectives = ["latency", "energy", "edp", *([] if memories else ["area", "latency*area"])]
     mappers = rng.sample(ANY_MEMORIES if memories else MAPPERS, rng.choice([1, 1, 1, 2, 4]))
-    model = (
-        "maestro" if not memories and "optimum" not in mappers and rng.random() < 0.1 else "auto"
-    )
+    bounded = memories or "optimum" in mappers or rng.random() < 0.9
     given = {
         "layer": layer(rng),
         "hardware": rng.choice([*built_chips()]) if memories else others,

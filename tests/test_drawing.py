@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import SimpleNamespace as Made
 from typing import Any
 from unittest.mock import patch
 
@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from run_helpers import FILES
 
 from clustering import cluster
+from experiments.commands import optimum as optimum_command
 from experiments.commands.audit import exploitation
 from experiments.commands.benchmark.plots import draw_reached
 from experiments.commands.benchmark.scores import Scores
@@ -36,59 +37,52 @@ from experiments.paper.items import fig5, fig6, fig7
 from experiments.proving.records import ProofState
 from experiments.search.cells import Cell, Finished
 from experiments.shown.clustering import draw_clustering
-from experiments.shown.plots import new_figure, scale_y
-from experiments.study import plots as study_plots
+from experiments.study import plots as of_study
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
 from experiments.study.study import Study
 from experiments.study.sweep.grid_axes import axes_of
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.explanation import pictures
 from maestro_env.explanation.cycles import Delay
-from maestro_env.explanation.pictures import port_figure, time_figure, traffic_figure
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-
+GEMM = ["--layer=gemm:M=8,N=8,K=8", "--hardware=edge"]
 ODD = ["ga", "_", "$", r"a$\frac{1}$b$_{", "\x1b[31m", "网络 \u202e", "W" * 200, " ", "%s"]
 NAMES = st.sampled_from(ODD) | st.text(min_size=1, max_size=200)
-# Values that differ by rounding alone are what no axis has room for.
+# Two that differ by rounding alone, which no axis has room for.
 VALUES = st.sampled_from([1797.0, 1797 * (1 + 2**-51), 1e-12, 1e30]) | st.floats(1e-9, 1e25)
 ANY = VALUES | st.sampled_from([0.0, math.inf, math.nan])
-EDP = find_objective("edp")
+NO_PROBLEM = Made(layer=find_layer("resnet18_l2"), hardware=Made(name=ODD[3]))
 
 
 def several(draw: Draw, each: st.SearchStrategy[Any], most: int = 20) -> list[Any]:
-    """One to so many different ones."""
-    found: list[Any] = draw(st.lists(each, min_size=1, max_size=most, unique_by=str))
-    return found
+    return list(draw(st.lists(each, min_size=1, max_size=most, unique_by=str)))
 
 
-def search(draw: Draw, mapper: str, samples: int, seed: int) -> Finished:
-    values = sorted(draw(st.lists(VALUES, max_size=min(4, samples))), reverse=True)
-    at = np.linspace(1, samples, len(values)).astype(int)
-    after = np.full(len(at), math.nan) if draw(st.booleans()) else np.linspace(0, 2, len(at))
-    point = (0,) if len(at) else None
-    return Finished(
-        *(Cell("l", "edp", mapper, seed), samples, 0, 0, 0, at, np.array(values), after, point),
-        *(draw(st.sampled_from([0.0, 2.0])), 0.0, {}),
-    )
-
-
-def study(draw: Draw) -> tuple[Study, list[Contest]]:
-    """A comparison of made-up searches, whose goal has what pictures show of it."""
-    samples, seeds = draw(st.sampled_from([1, 2, 9, 200])), draw(st.integers(1, 3))
+def study(draw: Draw) -> tuple[Any, Any]:
+    """A comparison of made-up searches, whose goals have what pictures show of them."""
+    samples, seeds, mappers = draw(st.sampled_from([1, 9])), draw(st.integers(1, 3)), []
     mappers, contests = several(draw, NAMES), []
+
+    def search(mapper: str, seed: int) -> Finished:
+        values = sorted(draw(st.lists(VALUES, max_size=min(4, samples))), reverse=True)
+        at = np.linspace(1, samples, len(values)).astype(int)
+        after = np.full(len(at), draw(st.sampled_from([math.nan, 1.0])))
+        found = (np.array(values), after, (0,) if len(at) else None, draw(ANY), 0.0, {})
+        return Finished(Cell("l", "edp", mapper, seed), samples, 0, 0, 0, at, *found)
+
     for layer in several(draw, NAMES, 2):
-        problem = SimpleNamespace(
-            layer=find_layer("resnet18_l2"), hardware=SimpleNamespace(name=draw(NAMES))
+        goal: Any = Made(
+            problem=NO_PROBLEM,
+            objective=find_objective("edp"),
+            lower_bound=draw(st.none() | VALUES),
         )
-        bound = draw(st.none() | VALUES)
-        goal: Any = SimpleNamespace(problem=problem, objective=EDP, lower_bound=bound)
-        found = {each: [search(draw, each, samples, s) for s in range(seeds)] for each in mappers}
-        values = [one.values[-1] for of in found.values() for one in of if len(one.at)]
-        least = min(values, default=1.0)
+        found = {each: [search(each, seed) for seed in range(seeds)] for each in mappers}
+        least = min((one.best or 1.0 for of in found.values() for one in of), default=1.0)
         known = KnownOptimum(least, np.zeros(1), least / draw(st.sampled_from([1, 3])), 1.0, 1)
         contests.append(Contest(layer, "edp", goal, found, draw(st.sampled_from([None, known]))))
     return Study(StudyConfig(samples=samples, seeds=seeds), {}, tuple(mappers)), contests
@@ -96,59 +90,48 @@ def study(draw: Draw) -> tuple[Study, list[Contest]]:
 
 def convergence(draw: Draw) -> Any:
     made, contests = study(draw)
-    return study_plots.draw_convergence(made, contests[0])
+    return of_study.draw_convergence(made, contests[0])
 
 
 def profile(draw: Draw) -> Any:
-    return study_plots._draw_profile(*study(draw))
+    return of_study._draw_profile(*study(draw))
 
 
 def seconds(draw: Draw) -> Any:
-    return study_plots._draw_over_time(*study(draw), np.geomspace(1e-3, draw(VALUES), 9))
+    return of_study._draw_over_time(*study(draw), np.geomspace(1e-3, draw(VALUES), 9))
 
 
 def proof(draw: Draw) -> Any:
-    from experiments.commands.optimum import _draw
-
-    curve = [(float(n), draw(st.none() | ANY), draw(st.none() | ANY)) for n in range(3)]
-    problem = SimpleNamespace(layer=draw(NAMES), hardware=SimpleNamespace(name=draw(NAMES)))
-    goal: Any = SimpleNamespace(problem=problem, objective=EDP)
-    return _draw(goal, ProofState(curve=curve[draw(st.integers(0, 2)) :]))
+    curve = [(float(at), *(draw(st.none() | ANY) for _ in "ab")) for at in several(draw, ANY, 3)]
+    goal: Any = Made(problem=NO_PROBLEM, objective=find_objective("edp"))
+    return optimum_command._draw(goal, ProofState(curve=curve))
 
 
 def front(draw: Draw) -> Any:
-    names = several(draw, NAMES)
     sizes = {"num_pes": 4, "l1_bytes": draw(st.integers(1, 9)), "l2_bytes": 64}
     designs = [
         Design("all", Hardware(4, 4, 64, name=name), sizes, *(draw(VALUES) for _ in "ale"))
-        for name in names
+        for name in several(draw, NAMES)
     ]
-    shown = designs[: draw(st.integers(1, len(designs)))]
-    return draw_front(designs, shown, shown, axes_of(sizes), draw(NAMES))
+    return draw_front(designs, designs[:3], designs[:3], axes_of(sizes), draw(NAMES))
 
 
 def reached(draw: Draw) -> Any:
     counts = (1, 10)[: draw(st.integers(1, 2))]
-    ratios = st.floats(1, 1000) | st.just(1.0)
-    return draw_reached(
-        [
-            Scores(name, 1, counts, (), np.full((2, 3, len(counts)), draw(ratios)), np.ones(1), 0)
-            for name in several(draw, NAMES)
-        ]
-    )
+    ratios = np.full((2, 3, len(counts)), draw(st.floats(1, 1000)))
+    names = several(draw, NAMES)
+    return draw_reached([Scores(name, 1, counts, (), ratios, np.ones(1), 0) for name in names])
 
 
 def arms(draw: Draw) -> Any:
     curve = [(8, draw(st.sampled_from([0, 7])), draw(ANY))] * draw(st.integers(1, 3))
-    panels = {
-        name: {key: [curve] for key in several(draw, NAMES)} for name in several(draw, NAMES, 3)
-    }
-    return draw_curves(panels, "return")
+    names = several(draw, NAMES)
+    return draw_curves({name: {arm: [curve] for arm in names} for name in names[:3]}, "return")
 
 
 def groups(draw: Draw) -> Any:
     points = np.random.default_rng(0).integers(0, draw(st.sampled_from([2, 99])), size=(50, 5))
-    points[:, 1:] = points[:, :1] if draw(st.booleans()) else points[:, 1:]
+    points[:, draw(st.integers(1, 4)) :] = points[:, :1]
     return draw_clustering(cluster(sizes_samples(points), 1, fraction=1), draw(NAMES))
 
 
@@ -158,73 +141,64 @@ def trails(draw: Draw) -> Any:
 
 
 def explained(draw: Draw) -> Any:
-    values = st.sampled_from([0.0, 1.0, 1e20])
-    parts = {"compute": 1.0, **{name: draw(values) for name in ("fill", "drain")}}
+    values, mean = st.sampled_from([0.0, 1.0, 1e20]), draw(VALUES)
     words = np.array([[draw(values) for _ in range(3)] for _ in range(2)])
-    mean = draw(VALUES)
+    parts = {"compute": 1.0, "fill": draw(values)}
     delay = Delay(mean * (1 + 2**-52), mean, mean * (1 - 2**-52))
-    told: Any = SimpleNamespace(
-        traffic=SimpleNamespace(memories=[draw(NAMES), "L2"], words=words),
-        energy=SimpleNamespace(memories=[draw(NAMES), "L2"], accesses=words, macs=draw(values)),
-        steps=SimpleNamespace(ingress=delay, compute=delay, egress=delay, steps=1),
-        cycles=SimpleNamespace(parts=parts),
+    told: Any = Made(
+        traffic=Made(memories=[draw(NAMES), "L2"], words=words),
+        energy=Made(memories=[draw(NAMES), "L2"], accesses=words, macs=draw(values)),
+        steps=Made(ingress=delay, compute=delay, egress=delay, steps=1),
+        cycles=Made(parts=parts),
     )
-    port: Any = SimpleNamespace(cycles=parts, port_cycles={draw(NAMES): draw(values)})
-    made = draw(st.sampled_from([(traffic_figure, told), (time_figure, told), (port_figure, port)]))
-    return made[0](made[1])
+    port: Any = Made(cycles=parts, port_cycles={draw(NAMES): draw(values)})
+    every = pictures.traffic_figure, pictures.time_figure, pictures.port_figure
+    which = draw(st.integers(0, 2))
+    return every[which]((told, told, port)[which])
 
 
 def paper(draw: Draw) -> Any:
     """One of the paper's figures, from rows as files have them."""
+    given = {"layer": "l", "objective": "o", "samples": "9", "warm_up": "7", "measure": ""}
     rows = [
-        {"layer": "l", "objective": "o", "mapper": name, "agents": str(agents), "multi": name}
+        {**given, "mapper": mapper, "multi": mapper, "agents": str(agents), "grouping": ""}
         | {name: str(draw(ANY)) for name in ("mean", "low", "high", "mean_x", "spread_x", "share")}
-        | {"samples": "100", "warm_up": "7", "grouping": "fixed", "measure": ""}
-        for agents, name in enumerate(several(draw, st.sampled_from(["ga", "marl", "a:b=c_d"])), 1)
+        for agents, mapper in enumerate(draw(st.sampled_from([["ga"], ["a:b=c_d", "marl"]])), 1)
     ]
-    folder: Any = SimpleNamespace(rows=lambda *_, **__: rows, images=Path())
-    drawings = (fig5._draw, fig7._draw, lambda _: fig6._draw_shares(rows, Path()))
     drawn: list[Any] = []
+    folder: Any = Made(rows=lambda *_, **__: rows, images=Path())
     with patch.object(plots, "save", lambda figure, *_, **__: drawn.append(figure)):
-        draw(st.sampled_from(drawings))(folder)
+        draw(st.sampled_from([fig5._draw, fig7._draw, lambda _: fig6._draw_shares(rows, Path())]))(
+            folder
+        )
     return drawn[0]
 
 
 DRAWINGS = [convergence, profile, seconds, proof, front, reached, arms, groups, trails, explained]
-every_drawing = pytest.mark.parametrize("drawing", [*DRAWINGS, paper])
-# To draw hundreds of smaller ones would take minutes.
-UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-# Of glyphs that the font lacks, and of names that leave no room.
-unwarned = pytest.mark.filterwarnings("ignore")
 
 
-@unwarned
-@every_drawing
-@settings(max_examples=2, phases=UNSHRUNK)
-@given(data=st.data())
-def test_whatever_was_found_is_drawn(drawing: Callable[[Draw], Any], data: st.DataObject) -> None:
+def drawn_of(count: int) -> Callable[[Any], Any]:
+    """What makes a test of so many results of every drawing; to shrink one takes minutes."""
+    phases = (Phase.explicit, Phase.reuse, Phase.generate)
+
+    def decorate(test: Any) -> Any:
+        made = settings(max_examples=count, phases=phases)(given(data=st.data())(test))
+        # Glyphs that the font lacks, and names that leave no room.
+        made = pytest.mark.filterwarnings("ignore")(made)
+        return pytest.mark.parametrize("drawing", [*DRAWINGS, paper])(made)
+
+    return decorate
+
+
+@drawn_of(2)
+def test_whatever_was_found_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 
 
 @pytest.mark.slow
-@unwarned
-@every_drawing
-@settings(max_examples=200, phases=UNSHRUNK)
-@given(data=st.data())
-def test_200_results_are_drawn(drawing: Callable[[Draw], Any], data: st.DataObject) -> None:
+@drawn_of(200)
+def test_two_hundred_results_are_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
-
-
-def test_values_that_are_equal_but_for_rounding_get_room() -> None:
-    axes = (figure := new_figure((4, 4))).subplots()
-    axes.plot([1, 2], [1797.0, 1797 * (1 + 2**-51)])
-    scale_y(axes)
-    low, high = axes.get_ylim()
-    assert low < 1700 < 1900 < high
-    figure.draw_without_rendering()
-
-
-GEMM = ["--layer=gemm:M=8,N=8,K=8", "--hardware=edge"]
 
 
 @pytest.mark.parametrize("error", [StopIteration, MemoryError, ValueError("a\n\x1b[8mb")])
@@ -245,36 +219,25 @@ def test_a_drawing_that_fails_loses_nothing(
     assert "Convergence: gemm" in (out / "report.html").read_text()
 
 
-def test_a_picture_that_cannot_be_written_is_an_error(
+def test_an_optimum_is_drawn_on_request_alone_and_by_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert optimum([*GEMM, f"--out={tmp_path}/out"]) == 0
-    (tmp_path / "out" / "optimum.png").mkdir()
-    assert optimum([*GEMM, "--plot", "--resume", f"--out={tmp_path}/out"]) == 2
-    assert "optimum.png: it is no regular file" in capsys.readouterr().err
-
-
-def test_an_optimum_is_drawn_on_request_alone_and_by_report(tmp_path: Path) -> None:
     """In a process of its own, which shows what is imported."""
-    script = f"""
-import sys
-from experiments.shell import cli
-assert cli.main("optimum", {[*GEMM, f"--out={tmp_path}/out"]!r}) == 0
-print(*{{module.partition(".")[0] for module in sys.modules}})
-"""
+    flags, out = [*GEMM, f"--out={tmp_path}/out"], tmp_path / "out"
+    script = f"import sys; from experiments.shell import cli; cli.main('optimum', {flags}); "
+    script += "print(*{module.partition('.')[0] for module in sys.modules})"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    loaded = set(ended.stdout.splitlines()[-1].split())
     slow = {"matplotlib", "scipy", "sklearn", "jinja2", "torch", "pandas", "yaml", "PIL"}
-    assert loaded & {"numpy", "rich"}
-    assert not loaded & slow
-    assert not [*tmp_path.glob("out/*.png")]
-    (section,) = [read_section(tmp_path / "out")]
-    kept = json.loads((tmp_path / "out" / "optimum.json").read_text())["found"]
-    (found,) = section.found
-    assert (found.best, found.bound, found.gap) == (kept["best"], kept["bound"], 0)
-    best, bound = found.curves
-    assert [best.improvements[-1][1], bound.improvements[-1][1]] == [kept["best"], kept["bound"]]
+    assert slow.isdisjoint(ended.stdout.splitlines()[-1].split())
+    section = read_section(out)
+    kept = json.loads((out / "optimum.json").read_text())["found"]
+    ends = [curve.improvements[-1][1] for curve in section.found[0].curves]
+    assert ends == [kept["best"], kept["bound"]]
     (chart,) = [each for each in charts_of(section) if "Convergence" in each.title]
     assert chart.spec["encoding"]["x"]["title"] == "seconds"
+    # What cannot be written is an error, as ever.
+    (out / "optimum.png").mkdir()
+    assert optimum([*flags, "--plot", "--resume"]) == 2
+    assert "optimum.png: it is no regular file" in capsys.readouterr().err
