@@ -256,7 +256,7 @@ class Problem(AnyProblem):
             return ""
         change = "take schema full17, which cuts R and S too"
         if not self.needs_cut_windows:
-            exceeded = (self._with_cut_windows or self)._exceeded()
+            exceeded = self._with_cut_windows._exceeded()
             change = " and ".join(f"{at} to {need:.0f}" for at, need in exceeded.items())
             change = f"raise {change}"
         name, needs = self.hardware.name or "the accelerator", []
@@ -268,15 +268,20 @@ class Problem(AnyProblem):
     @property
     def needs_cut_windows(self) -> bool:
         """Whether no mapping of this schema fits the buffers, but some that cuts R or S does."""
-        cut = self._with_cut_windows
-        return cut is not None and bool(self._exceeded()) and not cut._exceeded()
+        # Most problems fit, and then need no other space.
+        fits = not self._may_cut_windows or not self._exceeded()
+        return not fits and not self._with_cut_windows._exceeded()
 
     @property
-    def _with_cut_windows(self) -> Problem | None:
-        """The problem under ``full17``; None without windows, or if the model refuses it."""
-        if not (self.layer.is_convolution and find_model(self.model).cuts_windows):
-            return None
-        return replace(self, space=replace(self.space, schema="full17"))
+    def _may_cut_windows(self) -> bool:
+        """Whether there are windows, and the model lets them be cut."""
+        return self.layer.is_convolution and find_model(self.model).cuts_windows
+
+    @property
+    def _with_cut_windows(self) -> Problem:
+        """The problem under ``full17``, or the same one where windows may not be cut."""
+        space = replace(self.space, schema="full17")
+        return replace(self, space=space) if self._may_cut_windows else self
 
     def _exceeded(self) -> dict[str, float]:
         """Return the buffers that are too small for the smallest tiles, and the bytes of these."""

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,8 @@ class Space(Recomputed, ABC):
 
         Two mappings share a 64-bit number by accident once in 10^19 pairs.
         """
-        identities: NDArray[np.uint64] = self.clipped(points).astype(np.uint64) @ self._weights
+        factors = _odd_factors(len(self.parameters))
+        identities: NDArray[np.uint64] = self.clipped(points).astype(np.uint64) @ factors
         return identities
 
     @abstractmethod
@@ -182,12 +183,6 @@ class Space(Recomputed, ABC):
     def columns(self) -> dict[str, int]:
         """The parameters' columns by name."""
         return {parameter.name: column for column, parameter in enumerate(self.parameters)}
-
-    @cached_property
-    def _weights(self) -> NDArray[np.uint64]:
-        """Random odd factors whose weighted sum, modulo 2^64, tells vectors apart."""
-        rng = np.random.default_rng(0)
-        return rng.integers(0, 2**63, size=len(self.parameters), dtype=np.uint64) * 2 + 1
 
     @abstractmethod
     def _make_parameters(self) -> Iterator[Parameter]: ...
@@ -383,6 +378,12 @@ def sizes_up_to(most: int, tiles: str) -> range | tuple[int, ...]:
         return range(1, most + 1)
     small = [size for size in range(1, math.isqrt(most) + 1) if most % size == 0]
     return tuple(sorted({*small, *(most // size for size in small)}))
+
+
+@cache
+def _odd_factors(n: int) -> NDArray[np.uint64]:
+    """Return random odd factors whose weighted sum, modulo 2^64, tells vectors apart."""
+    return np.random.default_rng(0).integers(0, 2**63, size=n, dtype=np.uint64) * 2 + 1
 
 
 def tile_name(level: str, dim: str) -> str:
