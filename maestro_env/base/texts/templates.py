@@ -214,14 +214,14 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call(context, called, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        numbers = [each for each in (left, right) if isinstance(each, int | float)]
-        undefined = any(isinstance(each, jinja2.Undefined) for each in (left, right))
         # What is undefined says so itself.
-        if len(numbers) < 2 and operator != "+" and not undefined:
+        known = all(isinstance(each, int | float | jinja2.Undefined) for each in (left, right))
+        if not known and operator != "+":
             raise TypeError(f"{operator} of something else than numbers")
+        numbers = [each for each in (left, right) if isinstance(each, int | float)]
         if any(abs(each) > _LARGEST for each in numbers):
             raise ValueError("a number that is too large")
-        if operator == "**" and numbers and abs(numbers[-1]) > _MOST_BITS:
+        if operator == "**" and any(abs(each) > _MOST_BITS for each in numbers[1:]):
             raise ValueError("a power that is too large")
         return super().call_binop(context, operator, left, right)
 
