@@ -35,6 +35,11 @@ def network_macs(path: Path) -> tuple[int, Given]:
             given |= {name: GIVEN[name] for name in asked}
 
 
+def accelerator(path: Path) -> tuple[object, dict[str, int]]:
+    """Read an accelerator, to which nothing is given."""
+    return find_hierarchy(str(path)), {}
+
+
 class Kind(NamedTuple):
     """A kind of files: what ends their paths and is in their texts, what reads and counts them."""
 
@@ -63,13 +68,13 @@ ARCHITECTURES = [
         "Timeloop 0.4, architectures",
         rf"^(?!.*(ref.output|output/|outputs/)).*{YAML}",
         r"(?s)^architecture:(?!.*^\s+(subtree|local|components):).*^\s+nodes:",
-        read=lambda path: (find_hierarchy(str(path)), {}),
+        read=accelerator,
     ),
     Kind(
         "AccelForge, architectures",
         YAML,
         r"(?s)^arch:\s.*^  nodes:",
-        read=lambda path: (find_hierarchy(str(path)), {}),
+        read=accelerator,
     ),
 ]
 
