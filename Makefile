@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 # Python with the packages of build/sanitized, and tests of what they do in the core.
 SANITIZED = PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$(foreach each,asan stdc++,$(shell g++ -print-file-name=lib$(each).so))" $(BIN)/python
-CORE := batch exact hierarchy masks optima optimum prior quantised solving space sparse verify
+CORE := batch exact hierarchy masks optima optimum prior quantised solving sparse verify
 
 .PHONY: run test check lint docs fuzz sanitize sanitized threads clean
 

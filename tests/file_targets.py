@@ -90,8 +90,8 @@ def models() -> Iterator[bytes]:
 
 def check_model(data: bytes) -> None:
     """Read a model, in ONNX's text or as files have it."""
-    # What ONNX's own parser does not bear is no text.
-    with suppress(onnx.parser.ParseError, IndexError, ValueError):
+    # ONNX's own parser ends in errors of many kinds.
+    with suppress(Exception):
         data = onnx.parser.parse_model(data.decode()).SerializeToString()
     path = written("model.onnx", data)
     for dims in ({}, {"batch": 2}):
