@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 
 from experiments.shell import cli
-from experiments.shell.telling import say, tell
 
 
 def main() -> None:
@@ -18,6 +17,7 @@ def main() -> None:
 
 def _describe(arguments: list[str]) -> int:
     """Answer ``--help`` and ``--version``, or say which commands there are."""
+    from experiments.shell.telling import say, tell
     from maestro_env import __version__
     from maestro_env.base.errors import UnknownNameError
 

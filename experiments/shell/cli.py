@@ -15,8 +15,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
-from experiments.shell.telling import tell
-
 _FOLDER = Path(__file__).parents[1] / "commands"
 
 INTERRUPTED = 130
@@ -87,7 +85,7 @@ def answering(run: Callable[[], int]) -> int:
         return status
     except KeyboardInterrupt:
         with undisturbed():
-            tell(_MESSAGE)
+            print(_MESSAGE, file=sys.stderr)  # noqa: T201
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone.
@@ -126,7 +124,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _no_output(reason: str) -> int:
-    tell(f"error: cannot write to stdout: {reason}")
+    print(f"error: cannot write to stdout: {reason}", file=sys.stderr)  # noqa: T201
     return _NO_OUTPUT
 
 
