@@ -136,7 +136,7 @@ def _infer(content: bytes) -> list[Tensor]:
     """Infer the outputs of a model of one node; many nodes of a network are equal."""
     try:
         model = shape_inference.infer_shapes(content, strict_mode=True)
-    except shape_inference.InferenceError as error:
+    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
         model = onnx.ModelProto.FromString(content)
         refused = _REFUSED.match(str(error))
         # ONNX itself gives a Range tensors of one value, which inference refuses.
