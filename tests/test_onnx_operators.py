@@ -18,6 +18,7 @@ from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.network import Network
 
 reference = pytest.importorskip("onnx.reference")
+shape_inference = pytest.importorskip("onnx.shape_inference")
 
 Case = tuple[str, str, Mapping[str, Any], str]
 """An operator, the shapes of its inputs, its attributes, and its layers."""
@@ -314,3 +315,21 @@ def test_operators_that_are_left_out_or_have_no_macs(tmp_path: Path, case: Case)
     network = read(tmp_path, case, node("MatMul", "c d", "z"), c=[4, 5], d=[5, 6])
     assert network.macs == 120
     assert [case[3] in each.reason for each in network.left_out] == [True] * bool(case[3])
+
+
+# Inference of ONNX does not end with these, so that it must not be asked.
+@pytest.mark.parametrize("equation", ["i]j,jk->ik", "i.j,jk", "......i,ij->j", "i...j...,jk->ik"])
+def test_inference_that_does_not_end_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, equation: str
+) -> None:
+    infer = shape_inference.infer_shapes
+
+    def guarded(content: bytes, **more: Any) -> Any:
+        assert equation.encode() not in content
+        return infer(content, **more)
+
+    monkeypatch.setattr(shape_inference, "infer_shapes", guarded)
+    case = ("Einsum", "a=4x5 b=5x6", {"equation": equation}, "")
+    network = read(tmp_path, case, node("MatMul", "c d", "z"), c=[4, 5], d=[5, 6])
+    assert network.macs == 120
+    assert "expected: letters" in network.left_out[0].reason

@@ -7,6 +7,7 @@ for shapes that do not fit together.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -17,6 +18,9 @@ from maestro_env.workloads.axes import Axis, TransposedAxis
 from maestro_env.workloads.lowering import GROUPED, Convolution, Product, Work
 
 Shape = tuple[int, ...]
+
+_TERM = r"[A-Za-z ]*(\.{3}[A-Za-z ]*)?"
+_EQUATION = re.compile(rf"{_TERM}(,{_TERM})*(->{_TERM})?")
 
 
 class Call(Protocol):
@@ -168,8 +172,17 @@ def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> 
     return products
 
 
+def is_equation(text: str) -> bool:
+    """Whether a text says what an einsum contracts, such as ``ij,...jk->...ik``."""
+    return _EQUATION.fullmatch(text) is not None
+
+
 def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], list[str]]:
     """Return a label for every dimension of the operands and of the result."""
+    if not is_equation(equation):
+        raise LayerError(
+            f"an einsum of {quoted(equation)}; expected: letters, such as ij,...jk->ik"
+        )
     text, arrow, result = "".join(equation.split()).partition("->")
     terms = text.split(",")
     if len(terms) != len(shapes):

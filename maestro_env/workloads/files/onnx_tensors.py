@@ -18,7 +18,7 @@ from onnx.reference import ReferenceEvaluator
 
 from maestro_env.base.errors import LayerError
 from maestro_env.base.reading import open_regular
-from maestro_env.workloads.operators import Shape
+from maestro_env.workloads.operators import Shape, is_equation
 
 ONNX = ("", "ai.onnx")
 """The names of the domain of ONNX's own operators."""
@@ -116,6 +116,10 @@ def infer(
     Raises:
         LayerError: the shapes of its inputs do not fit together.
     """
+    texts = (each.s.decode(errors="replace") for each in node.attribute)
+    if node.op_type == "Einsum" and not all(map(is_equation, texts)):
+        # Inference of ONNX does not end with other equations.
+        return []
     model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
     domain = "" if node.domain in ONNX else node.domain
     model.opset_import.add(domain=domain, version=opsets.get(domain, 1))
