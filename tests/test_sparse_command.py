@@ -69,7 +69,7 @@ def test_from_nothing_to_tables(tmp_path: Path, capsys: pytest.CaptureFixture[st
         rows = [line.split() for line in shown.splitlines() if line.startswith(f"{name} ")]
         assert rows[0][1:5] == ["1", "0.0256", "-", f"{trained['loss']:.4f}"]
         assert rows[1][1] == f"{trained['quality']['samples']:.0f}"
-    widths = {line: len(line) for line in shown.splitlines()[:-1]}
+    widths = {line: len(line) for line in shown.partition("plot: ")[0].splitlines()}
     assert {line for line, width in widths.items() if width > 80} == set()
     assert all(f"\n{control} " in shown for control in ("prior", "random"))
     # What is trained stays, and other files in its place are noticed.
