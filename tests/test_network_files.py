@@ -126,8 +126,6 @@ TOPOLOGIES: dict[str, tuple[str, int, str]] = {
     "a comment": (f"{TITLES}\n{LAYER} first of all", MACS, ""),
     "more columns": (f"{TITLES},,,Eh\n{LAYER},,18", MACS, "c1: the column eh is passed over"),
     "a batch": (f"{TITLES},Batch Size\n{LAYER}4", 4 * MACS, ""),
-    # Of rows ceil((20 - 3 + 2) / 2) = 10.
-    "two strides": (f"{TITLES},Stride Width\n{LAYER[:-2]}2,1", MACS * 10 // 18, "c1: the last"),
     "a ratio": (f"{TITLES}, Sparsity\n{LAYER}2:4", MACS, "c1: sparsity: a layer is read as dense"),
     "products": ("L,M,N,K,\na,4,5,6,\n", 120, ""),
     "a batch of products": ("x,M,N,K,batch\na,4,5,6,7\n", 840, ""),
@@ -324,6 +322,10 @@ BAD_CSV = {
     "header": ("K,C,Y\n1,2,3\n", "line 1: unknown header 'K,C,Y'; allowed: K,C,Y,X,R,S,T or"),
     "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few cells, or an empty one"),
     "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: '5' is a cell too many"),
+    "two strides": (
+        f"{TITLES},Stride Width\n{LAYER}1,",
+        "line 2: '1' is a cell too many: SCALE-Sim",
+    ),
     "order": ("Layer,M,K,N\na,1,2,3,\n", "line 1: m, n and k are in another order"),
     "swapped": (
         TITLES.replace("Channels", "Filters") + " of Channels\n",

@@ -16,7 +16,8 @@ class Collection:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._layers: list[Layer] = []
+        self.layers: list[Layer] = []
+        """In the order of execution, repeats included."""
         self._left_out: list[LeftOut] = []
         self._noted: dict[str, list[str]] = {}
         self._transposed = [0, 0]
@@ -42,7 +43,7 @@ class Collection:
             known = times * error.macs if isinstance(error, NotMapped) else macs
             self.leave_out(name, operator, known, str(error))
             return
-        self._layers += layers
+        self.layers += layers
         for note in dict.fromkeys(note for work in works for note in work.notes):
             self.note(note, name)
             if note == TRANSPOSED:
@@ -57,18 +58,13 @@ class Collection:
         """Add what is approximated in an operator; a sentence is said once."""
         self._noted.setdefault(sentence, []).append(name)
 
-    @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Layers so far, in the order of execution, repeats included."""
-        return tuple(self._layers)
-
     def network(self) -> Network:
         """Return the network.
 
         Raises:
             NetworkError: there is no layer.
         """
-        return gather(self._name, self._layers, self._left_out, map(self._sentence, self._noted))
+        return gather(self._name, self.layers, self._left_out, map(self._sentence, self._noted))
 
     def _sentence(self, note: str) -> str:
         first, *others = self._noted[note]

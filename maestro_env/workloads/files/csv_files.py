@@ -27,7 +27,7 @@ from maestro_env.workloads.axes import Axis
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import Convolution, Product, Work
-from maestro_env.workloads.network import Network, gather
+from maestro_env.workloads.network import Network
 
 _MAX_CHARACTERS = 2**20
 
@@ -46,41 +46,40 @@ def read_csv_network(path: str | Path, dims: Mapping[str, int] | None = None) ->
         LayerError: naming the file and the line at fault.
         NetworkError: there are no layers.
     """
-    rows = _filled(path, _read_rows(path), dims or {})
-    if _is_topology(rows):
-        return _topology(path, rows).network()
-    return gather(Path(path).stem, _gamma(path, rows))
+    return _read(path, dims or {}).network()
 
 
-def read_csv_layers(path: str | Path) -> tuple[Layer, ...]:
+def read_csv_layers(path: str | Path) -> list[Layer]:
     """Read the layers of all rows of such a file.
 
     Raises:
         LayerError: naming the file and the line at fault.
     """
-    rows = _read_rows(path)
-    return _topology(path, rows).layers if _is_topology(rows) else _gamma(path, rows)
+    return _read(path, {}).layers
 
 
-def _read_rows(path: str | Path) -> list[_Row]:
-    """Return every line that is not blank."""
+def _read(path: str | Path, dims: Mapping[str, int]) -> Collection:
+    rows, collection = _read_rows(path, dims), Collection(Path(path).stem)
+    if _is_topology(rows):
+        _topology(path, rows, collection)
+    else:
+        collection.layers += _gamma(path, rows)
+    return collection
+
+
+def _read_rows(path: str | Path, dims: Mapping[str, int]) -> list[_Row]:
+    """Return every line that is not blank, with numbers in the place of names."""
     text = read_or_refuse(path, _MAX_CHARACTERS, LayerError, encoding="utf-8-sig", newline="")
     first = text.partition("\n")[0]
     tabs = "\t" in first and "," not in first
     reader = csv.reader(StringIO(text, newline=""), delimiter="\t" if tabs else ",")
     try:
-        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        stripped = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
+        rows = [(number, cells) for number, cells in stripped if any(cells)]
     except csv.Error as error:
         raise LayerError(f"{path} cannot be read: {error}") from None
-    return [row for row in rows if any(row[1])]
-
-
-def _filled(path: str | Path, rows: list[_Row], dims: Mapping[str, int]) -> list[_Row]:
-    """Put numbers in the place of names."""
-    found = {cell for _, cells in rows for cell in cells[1:]}
-    for dim in dims:
-        if dim not in found:
-            raise NetworkError(f"{str(path)!r} has no open dimension {quoted(dim)}")
+    if unknown := sorted(dims.keys() - {cell for _, cells in rows for cell in cells[1:]}):
+        raise NetworkError(f"{str(path)!r} has no open dimension {quoted(unknown[0])}")
     return [
         (number, [name, *(str(dims.get(cell, cell)) for cell in cells)])
         for number, (name, *cells) in rows
@@ -189,7 +188,7 @@ def _is_layer(cells: list[str]) -> bool:
     return numbers[0] is None and len(numbers) > len(_PRODUCT) and None not in numbers[1:4]
 
 
-def _topology(path: str | Path, rows: list[_Row]) -> Collection:
+def _topology(path: str | Path, rows: list[_Row], collection: Collection) -> None:
     (number, header), *rows = rows
     titles = [cell.lower() for cell in header]
     widest = max(sum(map(bool, cells)) for cells in (titles, *(cells for _, cells in rows)))
@@ -202,11 +201,9 @@ def _topology(path: str | Path, rows: list[_Row]) -> Collection:
                 raise LayerError(f"{title} is not column {place + 1}, where SCALE-Sim has it")
         if sorted(titles[1:4]) == sorted(_PRODUCT) and titles[1:4] != _PRODUCT:
             raise LayerError("m, n and k are in another order")
-    collection = Collection(Path(path).stem)
     for number, cells in rows:
         with _line(path, number):
             _add(collection, cells, titles, is_product)
-    return collection
 
 
 def _add(collection: Collection, cells: list[str], titles: list[str], is_product: bool) -> None:
@@ -221,53 +218,42 @@ def _add(collection: Collection, cells: list[str], titles: list[str], is_product
             "height and width of input and filter, channels, filters and stride, or M, N and K"
         )
     numbers = [_integer(value) for value in values[:width]]
-    more = _more(collection, name, values[width:], titles[1 + width :], is_product)
+    times = 1
+    for value, title in zip_longest(values[width:], titles[1 + width : len(cells)], fillvalue=""):
+        if value == "1:1" or not value[:1].isdigit():
+            # Dense, or a comment.
+            continue
+        if _RATIO.fullmatch(value):
+            collection.note(_SPARSE, name)
+        elif "batch" in title or (is_product and not title):
+            times *= _integer(value)
+        elif title and "stride" not in title:
+            collection.note(f"the column {title} is passed over", name)
+        elif title or value != "1":
+            raise LayerError(f"{quoted(value)} is a cell too many: SCALE-Sim reads one stride")
+    if min(*numbers, times) < 1:
+        raise LayerError("a number is 0; least: 1")
+    work: Work
     if is_product:
         rows, columns, inner = numbers
-        work: Work = Product(rows, inner, columns, more.get("batch", 1))
+        work = Product(rows, inner, columns)
     else:
-        work = _convolution(collection, name, numbers, more)
+        work = _convolution(collection, name, numbers)
     # A layer that cannot be is here a fault of the file.
     work.layers("")
-    collection.add(name, "GEMM" if is_product else "CONV", lambda: [work])
+    collection.add(name, "GEMM" if is_product else "CONV", lambda: [work], times)
 
 
-def _more(
-    collection: Collection, name: str, values: list[str], titles: list[str], is_product: bool
-) -> dict[str, int]:
-    """Return what cells after the last number say; texts are comments."""
-    found: dict[str, int] = {}
-    for value, title in zip_longest(values, titles[: len(values)], fillvalue=""):
-        known = next((key for key in ("batch", "stride") if key in title), None)
-        if _RATIO.fullmatch(value):
-            if value != "1:1":
-                collection.note(_SPARSE, name)
-        elif not value[:1].isdigit():
-            continue
-        elif known or (is_product and not title and not found):
-            found[known or "batch"] = _integer(value)
-        elif title:
-            collection.note(f"the column {title} is passed over", name)
-        elif _integer(value) != 1:
-            raise LayerError(f"{quoted(value)} is a cell too many: no column has a name there")
-    return found
-
-
-def _convolution(
-    collection: Collection, name: str, numbers: list[int], more: dict[str, int]
-) -> Convolution:
+def _convolution(collection: Collection, name: str, numbers: list[int]) -> Convolution:
     height, width, rows, columns, channels, filters, stride = numbers
-    batch, other = more.get("batch", 1), more.get("stride", stride)
-    if min(*numbers, batch, other) < 1:
-        raise LayerError("a number is 0; least: 1")
     axes = tuple(
-        Axis(size, window, step, padding=(0, (window - size) % step))
-        for size, window, step in ((height, rows, stride), (width, columns, other))
+        Axis(size, window, stride, padding=(0, (window - size) % stride))
+        for size, window in ((height, rows), (width, columns))
     )
     if any(sum(axis.padding) for axis in axes):
         collection.note(_ENLARGED, name)
     if "DP" in name:
-        return Convolution(batch, channels, 1, filters, axes)
+        return Convolution(1, channels, 1, filters, axes)
     if filters == 1 and channels > 1:
         collection.note(_ONE_FILTER, name)
-    return Convolution(batch, 1, channels, filters, axes)
+    return Convolution(1, 1, channels, filters, axes)
