@@ -231,7 +231,7 @@ TIMELOOP_LAYERS: Changes = (
     ("[[R], [P", "[[R, step], [P", "dilation 2"),
     ("[[R], [P", "[[R], [Q", "Q is in more than one axis"),
     (", read_write: True", "", "3 inputs and 0 outputs"),
-    ("[C, M, R", "[C, M, step, R", "step runs more than once, and indexes no data space"),
+    ("[C, M, R", "[C, M, step, R", "step runs more than once, and indexes no tensor"),
 )
 TIMELOOP_MACHINES: Changes = (
     ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "nodes is missing"),

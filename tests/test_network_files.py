@@ -207,11 +207,20 @@ problem:
 FLAT = "C: 3, K: 4, R: 3, S: 3, P: 5, Q: 6, N: 2, Wstride: 2"
 PROBLEMS = {
     "by name": (f"problem: {{shape: cnn-layer, {FLAT}}}", ""),
-    "of no shape": (f"problem: {{{FLAT}}}", "net: no shape is given: read as cnn_layer"),
-    "not dilated": (f"problem: {{shape: cnn_layer, {FLAT}, Hdilation: 0}}", "net: a dilation of 0"),
+    "of no shape": (f"problem: {{{FLAT}}}", "net.yaml: no shape is given: read as cnn_layer"),
+    "not dilated": (
+        f"problem: {{shape: cnn_layer, {FLAT}, Hdilation: 0}}",
+        "net.yaml: a dilation of 0",
+    ),
     "an unused 1": (f"problem: {{shape: cnn_layer, instance: {{{FLAT}, G: 1}}}}", ""),
-    "sparse": (f"problem: {{shape: cnn_layer, {FLAT}, densities: {{A: 0.5}}}}", "net: densities"),
-    "of inputs": (f"problem: {{shape: cnn_layer, {FLAT}, H: 11, Hpad: 1}}", "net: H, W, Hpad and"),
+    "sparse": (
+        f"problem: {{shape: cnn_layer, {FLAT}, densities: {{A: 0.5}}}}",
+        "net.yaml: densities",
+    ),
+    "of inputs": (
+        f"problem: {{shape: cnn_layer, {FLAT}, H: 11, Hpad: 1}}",
+        "net.yaml: H, W, Hpad and",
+    ),
 }
 
 
@@ -372,7 +381,7 @@ BAD_YAML = {
     "an idle bound": (
         "workload: {rank_sizes: {M: 4, N: 2}, einsums: [{einsum: 'O[n] = A[m] * B[m, n]', shape: "
         "[0 <= z < 4]}]}",
-        "z has a bound and indexes no tensor",
+        "z runs more than once, and indexes no tensor; write 1",
     ),
     "ZigZag": ("operational_array: {}\nmemories: {}", ", but a hardware file of ZigZag$"),
     "its layers": ("- {id: 0, operator_type: Conv}", ", but a workload of ZigZag or Stream$"),

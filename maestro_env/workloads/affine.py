@@ -155,8 +155,7 @@ def recognise(loops: Loops, where: str) -> Workload:
 
 
 def _recognise(loops: Loops) -> Workload:
-    if unused := sorted(loops.extents.keys() - _used(loops)):
-        raise LayerError(f"{unused[0]} indexes no tensor")
+    _used(loops)
     tensors = _by_use(loops.tensors)
     for tensor in tensors:
         _check_once(tensor.variables)
@@ -218,6 +217,8 @@ def _used(loops: Loops) -> set[str]:
     used = {variable for tensor in loops.tensors for variable in tensor.variables}
     if missing := sorted(used - loops.extents.keys()):
         raise LayerError(f"the extent of {missing[0]} is not known")
+    if idle := [each for each, size in loops.extents.items() if size > 1 and each not in used]:
+        raise LayerError(f"{idle[0]} runs more than once, and indexes no tensor; write 1")
     return used
 
 

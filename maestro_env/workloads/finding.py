@@ -191,6 +191,7 @@ def _read_csv(path: str, dims: Dims) -> Network:
 
 def _read_yaml(path: str, dims: Dims) -> Network:
     from maestro_env.base.foreign import kind_of
+    from maestro_env.base.texts.blocks import YamlBlock
     from maestro_env.base.yaml_file import read_yaml_file
     from maestro_env.workloads.files.accelforge import workload_network
     from maestro_env.workloads.files.timeloop import problem_network
@@ -204,11 +205,11 @@ def _read_yaml(path: str, dims: Dims) -> Network:
         raise
     # What is left out is said alike wherever the file lies.
     root = replace(root, source=Path(path).name)
-    if not isinstance(root.value, str | list):
-        if "problem" in root:
-            return problem_network(root["problem"], name)
-        if "workload" in root:
-            return workload_network(root["workload"], name)
+    readers = {"problem": problem_network, "workload": workload_network}
+    for key, read in readers.items() if isinstance(root.value, YamlBlock) else ():
+        if key in root:
+            network = read(root[key], name)
+            return replace(network, notes=(*network.notes, *root.notes))
     raise root.error(f"neither a problem (Timeloop) nor a workload (AccelForge){kind_of(root)}")
 
 

@@ -59,7 +59,7 @@ def workload_network(workload: Part, name: str) -> Network:
     workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
     for key in _IGNORED:
         if key in workload:
-            collection.note(f"{key} is passed over: it changes no MACs", name)
+            workload.note(f"{key} is passed over: it changes no MACs")
     bounds, sizes = _bounds(workload), _sizes(workload)
     repeats = workload.get("n_instances", "1").integer()
     for number, each in enumerate(_einsums(workload)):
@@ -110,6 +110,7 @@ def _describe(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -
 def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> Loops:
     known = ChainMap(_sizes(einsum), sizes)
     accesses = [*(_from_text if "einsum" in einsum else _from_accesses)(einsum)]
+    name, own = einsum.get("name", "").text(), _bounds(einsum)
     limits = [
         (variable, known[rank].integer())
         for _, ranks, _ in accesses
@@ -121,14 +122,11 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
         Tensor(name, tuple(axis for _, axis in ranks), is_output)
         for name, ranks, is_output in accesses
     ]
-    name, own = einsum.get("name", "").text(), _bounds(einsum)
     indexed = {variable for tensor in tensors for variable in tensor.variables}
-    if unused := sorted(own.keys() - indexed):
-        einsum.fail(f"{unused[0]} has a bound and indexes no tensor")
+    limits += [(each, limit) for each, limit in bounds.items() if each in indexed]
     # All limits hold at once.
     extents: dict[str, int] = {}
-    limits += [(each, of[each]) for of in (bounds, own) for each in indexed if each in of]
-    for variable, limit in limits:
+    for variable, limit in (*limits, *own.items()):
         extents[variable] = min(limit, extents.get(variable, limit))
     return Loops(name.removeprefix("layer").removeprefix("_"), extents, tensors)
 

@@ -218,19 +218,7 @@ def _add(collection: Collection, cells: list[str], titles: list[str], is_product
             "height and width of input and filter, channels, filters and stride, or M, N and K"
         )
     numbers = [_integer(value) for value in values[:width]]
-    times = 1
-    for value, title in zip_longest(values[width:], titles[1 + width : len(cells)], fillvalue=""):
-        if value == "1:1" or not value[:1].isdigit():
-            # Dense, or a comment.
-            continue
-        if _RATIO.fullmatch(value):
-            collection.note(_SPARSE, name)
-        elif "batch" in title or (is_product and not title):
-            times *= _integer(value)
-        elif title and "stride" not in title:
-            collection.note(f"the column {title} is passed over", name)
-        elif title or value != "1":
-            raise LayerError(f"{quoted(value)} is a cell too many: SCALE-Sim reads one stride")
+    times = _times(collection, name, values[width:], titles[1 + width :], is_product)
     if min(*numbers, times) < 1:
         raise LayerError("a number is 0; least: 1")
     work: Work
@@ -242,6 +230,26 @@ def _add(collection: Collection, cells: list[str], titles: list[str], is_product
     # A layer that cannot be is here a fault of the file.
     work.layers("")
     collection.add(name, "GEMM" if is_product else "CONV", lambda: [work], times)
+
+
+def _times(
+    collection: Collection, name: str, cells: list[str], titles: list[str], is_product: bool
+) -> int:
+    """Return the batch size in the cells after the last size."""
+    times = 1
+    for value, title in zip_longest(cells, titles[: len(cells)], fillvalue=""):
+        if value == "1:1" or not value[:1].isdigit():
+            # Dense, or a comment.
+            continue
+        if _RATIO.fullmatch(value):
+            collection.note(_SPARSE, name)
+        elif "batch" in title or (is_product and not title):
+            times *= _integer(value)
+        elif title and "stride" not in title:
+            collection.note(f"the column {title} is passed over", name)
+        elif title or value != "1":
+            raise LayerError(f"{quoted(value)} is a cell too many: SCALE-Sim reads one stride")
+    return times
 
 
 def _convolution(collection: Collection, name: str, numbers: list[int]) -> Convolution:

@@ -51,26 +51,22 @@ def problem_network(problem: Part, name: str) -> Network:
         LayerError: no layer can say it.
     """
     collection = Collection(name)
-    loops, notes = _loops(problem)
+    loops = _loops(problem)
     try:
         works = describe(loops)
     except LayerError as error:
         raise LayerError(f"{problem.where}: {error}") from None
     collection.add(name, "problem", lambda: works)
-    for note in notes:
-        collection.note(note, name)
     return collection.network()
 
 
 def problem_layer(problem: Part) -> Workload:
     """Recognise a layer in a ``problem``."""
-    return recognise(_loops(problem)[0], problem.where)
+    return recognise(_loops(problem), problem.where)
 
 
-def _loops(problem: Part) -> tuple[Loops, list[str]]:
-    """Return loops, and what of the problem they leave out."""
-    notes: list[str] = []
-    shape = _shape(problem, notes)
+def _loops(problem: Part) -> Loops:
+    shape = _shape(problem)
     shape.only("name", "dimensions", "coefficients", "data_spaces", "data-spaces")
     instance = problem
     if "instance" in problem:
@@ -82,24 +78,22 @@ def _loops(problem: Part) -> tuple[Loops, list[str]]:
         each.only("name", "default")
         name = each["name"].text()
         value = instance.get(name, each.get("default", "1").value)
-        undilated = value.value == "0" and name.lower().endswith("dilation")
-        notes += [_UNDILATED] * undilated
-        coefficients[name] = 1 if undilated else value.integer()
-    _check_names(instance, (*dims, *coefficients), notes)
+        if value.value == "0" and name.lower().endswith("dilation"):
+            problem.note(_UNDILATED)
+            coefficients[name] = 1
+        else:
+            coefficients[name] = value.integer()
+    _check_names(instance, (*dims, *coefficients))
     spaces = shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
     tensors = [_tensor(space, coefficients) for space in spaces.items()]
-    indexed = {variable for tensor in tensors for variable in tensor.variables}
     extents = {name: instance[name].integer() for name in dims}
-    for name in extents.keys() - indexed:
-        if extents.pop(name) > 1:
-            instance[name].fail(f"{name} runs more than once, and indexes no data space; write 1")
-    return Loops(shape.get("name", "").text(), extents, tensors), notes
+    return Loops(shape.get("name", "").text(), extents, tensors)
 
 
-def _shape(problem: Part, notes: list[str]) -> Part:
+def _shape(problem: Part) -> Part:
     """Return the shape, which may be given by its name."""
     if "shape" not in problem:
-        notes.append(_ASSUMED)
+        problem.note(_ASSUMED)
     shape = problem.get("shape", "cnn_layer")
     if not isinstance(shape.value, str):
         return shape
@@ -111,16 +105,16 @@ def _shape(problem: Part, notes: list[str]) -> Part:
     return read_yaml(_CNN_LAYER, "cnn_layer", problem.refuse)
 
 
-def _check_names(instance: Part, names: Sequence[str], notes: list[str]) -> None:
+def _check_names(instance: Part, names: Sequence[str]) -> None:
     """Refuse a number that nothing uses, but 1; what is known and passed over is noted."""
     used = {*names, "shape", "version"}
     for key, part in instance.named().items():
-        if key in used or part.value == "1":
+        if key in used or part.value == "1" or not part.value:
             continue
         if key == "densities":
-            notes += [_DENSE] * bool(part.value)
+            part.note(_DENSE)
         elif key in _INPUT_SIZES and {"P", "Q"} <= used:
-            notes.append(_OF_INPUTS)
+            part.note(_OF_INPUTS)
         else:
             hint = close_matches(key, names)
             part.fail(f"nothing is called {key} here; {hint}allowed: {', '.join(names)}")
