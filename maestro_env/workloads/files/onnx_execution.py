@@ -197,9 +197,12 @@ class Execution:
 
     def _loop(self, node: onnx.NodeProto, inputs: _Inputs, known: _Known) -> _Results:
         trips, going, *states = [*inputs, None, None][: max(2, len(inputs))]
-        iteration = Tensor(helper.make_tensor_type_proto(TensorProto.INT64, []))
+        iteration, holds = (
+            Tensor(helper.make_tensor_type_proto(kind, []))
+            for kind in (TensorProto.INT64, TensorProto.BOOL)
+        )
         # A body is executed only while the condition holds.
-        holds, first = Tensor(array=np.array(True)), len(self._steps)
+        holds, first = replace(holds, array=np.array(True)), len(self._steps)
         carried = [_changing(each) for each in states]
         body = _attribute(node, "body").g
         goes_on, *results = self._body(body, [iteration, holds, *carried], known) or [Tensor()]

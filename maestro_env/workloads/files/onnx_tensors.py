@@ -143,7 +143,8 @@ def infer(
 
 def _is_borne(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> bool:
     """Whether inference of ONNX ends, without a crash and in little memory."""
-    if node.input and all(each is None or each.type is None for each in inputs):
+    typed = [each is not None and each.type is not None for each in inputs]
+    if typed and not (any(typed) if node.domain in ONNX else all(typed)):
         return False
     for each in node.attribute:
         if node.op_type == "Einsum" and not is_equation(each.s.decode(errors="replace")):
