@@ -99,7 +99,7 @@ def test_every_layer_of_a_file_is_evaluated(
         assert evaluate([str(path), flag]) == 2
         assert message in capsys.readouterr().err
     assert explain([str(path)]) == 2
-    assert "has 2 layers; give a file with one, or use evaluate" in capsys.readouterr().err
+    assert "has several layers; give a file with one, or use evaluate" in capsys.readouterr().err
 
 
 def test_the_stride_of_a_file_is_read(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from workload_helpers import facts
 
-from maestro_env.base.errors import LayerError, NetworkError
+from maestro_env.base.errors import NetworkError
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.network import Network
 
@@ -233,16 +233,9 @@ def test_problems_in_other_forms(tmp_path: Path, text: str, note: str) -> None:
     assert [each.startswith(note) for each in network.notes] == [True] * bool(note)
 
 
-def test_a_file_of_one_layer_is_a_layer(tmp_path: Path) -> None:
-    network = read(tmp_path, "a.yaml", TIMELOOP)
-    assert find_layer(str(tmp_path / "a.yaml")) == network.layers[0]
+def test_a_row_of_a_topology_is_a_layer(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_text(f"{TITLES}\n{LAYER}\n{LAYER}\nc3{LAYER[2:-2]}2")
     assert find_layer(f"{tmp_path}/net.csv:2").stride == (2, 2)
-    refusals = {"net.m": (MAESTRO, "has 4 layers; `maestro-env map"), "b.yaml": ("a: 1", "neither")}
-    for name, (text, message) in refusals.items():
-        (tmp_path / name).write_text(text)
-        with pytest.raises(LayerError, match=message):
-            find_layer(str(tmp_path / name))
 
 
 ACCELFORGE = """

@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments.pages.headline import taken
 from experiments.search.goals import mapping_text
 from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import is_nest, read_all_mapped, read_nest_mapped
+from experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
 from experiments.shell import cli
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError, option
@@ -54,7 +54,7 @@ def execute(config: Config) -> int:
     """
     if is_nest(config):
         return _evaluate_nest(config)
-    found = read_all_mapped(config)
+    found = read_mapped(config)
     if len(found) > 1 and config.write is not None:
         raise UsageError(f"{config.file} has {len(found)} layers; --write takes a file with one")
     return max([_evaluate(config, *each) for each in found])

@@ -13,7 +13,7 @@ from experiments.search.mapping_files import (
     recorded_objective,
 )
 from experiments.shell.files import ensure_directory, replacing
-from experiments.shell.flags import option, svg_option
+from experiments.shell.flags import UsageError, option, svg_option
 from experiments.shell.telling import say
 from experiments.shown.plots import drawn, save
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
@@ -58,7 +58,9 @@ def execute(config: Config) -> int:
 def _explained(config: Config) -> Explanation:
     """Explain a mapping of two levels."""
     objective = _objective(config)
-    mapping, space = read_mapped(config)
+    (mapping, space), *others = read_mapped(config)
+    if others:
+        raise UsageError(f"{config.file} has several layers; give a file with one, or use evaluate")
     return explain_mapping(Problem(space), mapping, objective or "edp")
 
 

@@ -45,24 +45,14 @@ _BEST = "best_mapping.json"
 _HARDWARE = "unlimited"
 
 
-def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
-    """Read a mapping file, or the best mapping in a directory of ``run`` or ``optimum``.
+def read_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
+    """Read the mappings of a file, or the best one in a directory of ``run`` or ``optimum``.
 
     Raises:
-        UsageError: there is no layer, or there are several.
+        UsageError: there is no layer, or several beside one that is given.
         RecordError: a directory of another kind.
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
-    found = read_all_mapped(config)
-    if len(found) != 1:
-        raise UsageError(
-            f"{config.file} has {len(found)} layers; give a file with one, or use evaluate"
-        )
-    return found[0]
-
-
-def read_all_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
-    """Read the same of a file with any number of layers."""
     given = None if config.layer is None else find_layer(config.layer)
     machine = None if config.hardware is None else find_hardware(config.hardware)
     file = config.file

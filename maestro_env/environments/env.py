@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.errors import UnknownNameError
+from maestro_env.base.errors import EnvError, UnknownNameError, quoted
 from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
@@ -26,13 +26,7 @@ from maestro_env.environments.information import (
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.task import (
-    Task,
-    episode_end,
-    make_tasks,
-    refuse_options,
-    require_episode_length,
-)
+from maestro_env.environments.task import Task, episode_end, make_tasks, require_episode_length
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
@@ -203,7 +197,8 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode; return the first observation, float32[n], and ``info``."""
-        refuse_options(options)
+        if options:
+            raise EnvError(f"reset has no option {quoted(next(iter(options)))}; allowed: none")
         super().reset(seed=seed)
         several = len(self.tasks) > 1
         self._begin(int(self.np_random.integers(len(self.tasks))) if several else 0)

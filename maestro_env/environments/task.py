@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,12 +102,6 @@ def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     """
     ends = steps >= length
     return ends and length == 1, ends and length > 1
-
-
-def refuse_options(options: Iterable[str] | None) -> None:
-    """Refuse what an environment would leave out when it is reset."""
-    if options:
-        raise EnvError(f"reset has no option {quoted(next(iter(options)))}; allowed: none")
 
 
 def require_episode_length(length: object, action: str) -> int:

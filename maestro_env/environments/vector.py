@@ -13,7 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from maestro_env.base.checks import require_integer
-from maestro_env.base.errors import BudgetExceededError, EnvError
+from maestro_env.base.errors import BudgetExceededError, EnvError, quoted
 from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
@@ -23,7 +23,7 @@ from maestro_env.environments.information import (
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.task import Task, episode_end, refuse_options, require_episode_length
+from maestro_env.environments.task import Task, episode_end, require_episode_length
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
@@ -149,9 +149,11 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode in all copies; ``reset_mask`` is refused."""
-        if options is not None and "reset_mask" in options:
-            raise EnvError("reset_mask is not allowed: all copies are reset together")
-        refuse_options(options)
+        if options:
+            raise EnvError(
+                f"reset has no option {quoted(next(iter(options)))}; allowed: none, as all copies "
+                "are reset together"
+            )
         super().reset(seed=seed)
         tracks = self._tracks
         self._begin(tracks[int(self.np_random.integers(len(tracks))) if len(tracks) > 1 else 0])

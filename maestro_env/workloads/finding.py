@@ -48,7 +48,7 @@ def find_layer(text: str | Layer) -> Layer:
     Args:
         text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
             or a row of a file of GAMMA or SCALE-Sim, counted from 0 (``nets/mine.csv:3``); a file
-            with one layer needs no row, nor has it to be CSV.
+            with one layer needs no row.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Layer``.
@@ -63,24 +63,10 @@ def find_layer(text: str | Layer) -> Layer:
         return _pick(read_csv_layers(match["path"]), text, match["row"])
     if ":" in text:
         return parse_layer(text)
-    if Path(text).suffix.lower() in _READERS:
-        return _only_layer(text)
     zoo = layers_by_name()
     if text not in zoo:
         raise _unknown_layer(text, zoo)
     return zoo[text]
-
-
-def _only_layer(file: str) -> Layer:
-    try:
-        layers = find_network(file).layers
-    except NetworkError as error:
-        raise LayerError(str(error)) from None
-    if len(layers) > 1:
-        raise LayerError(
-            f"{quoted(file)} has {len(layers)} layers; `maestro-env map {file}` maps all of them"
-        )
-    return layers[0]
 
 
 def _unknown_layer(text: str, zoo: Mapping[str, Layer]) -> LayerError:

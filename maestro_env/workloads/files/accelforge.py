@@ -56,14 +56,12 @@ def workload_network(workload: Part, name: str) -> Network:
         NetworkError: no Einsum can be mapped.
     """
     collection = Collection(name)
-    workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
     for key in _IGNORED:
         if key in workload:
             workload.note(f"{key} is passed over: it changes no MACs")
     bounds, sizes = _bounds(workload), _sizes(workload)
     repeats = workload.get("n_instances", "1").integer()
-    for number, each in enumerate(_einsums(workload)):
-        einsum = _as_block(each)
+    for number, einsum in enumerate(_einsums(workload)):
         match = _ACCESS.match(einsum.get("einsum", "").text())
         default = match[1] if match else f"einsum_{number}"
         times = repeats * einsum.get("n_instances", "1").integer()
@@ -74,8 +72,7 @@ def workload_network(workload: Part, name: str) -> Network:
 
 def workload_layer(workload: Part) -> Workload:
     """Recognise a layer in a ``workload`` of one Einsum."""
-    workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
-    einsums = [_as_block(each) for each in _einsums(workload)]
+    einsums = [*_einsums(workload)]
     if len(einsums) != 1:
         workload.fail(f"has {len(einsums)} einsums; allowed: one")
     words = workload.get("bits_per_value", YamlBlock())
@@ -87,8 +84,9 @@ def workload_layer(workload: Part) -> Workload:
 
 def _einsums(workload: Part) -> Iterator[Part]:
     """Yield the Einsums of a list, and of lists in it."""
+    workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
     for each in workload["einsums"].items():
-        yield from each.items() if isinstance(each.value, list) else [each]
+        yield from map(_as_block, each.items() if isinstance(each.value, list) else [each])
 
 
 def _as_block(einsum: Part) -> Part:
