@@ -149,7 +149,7 @@ def _is_borne(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> bool:
     for each in node.attribute:
         if node.op_type == "Einsum" and not is_equation(each.s.decode(errors="replace")):
             return False
-        if each.name == "num_outputs" and each.i > len(node.output):
+        if each.name == "num_outputs" and each.i != len(node.output):
             return False
     return True
 
