@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -20,7 +21,7 @@ from maestro_env.workloads.lowering import GROUPED, Convolution, Product, Work
 Shape = tuple[int, ...]
 
 _TERM = r"[A-Za-z ]*(\.{3}[A-Za-z ]*)?"
-_EQUATION = re.compile(rf"{_TERM}(,{_TERM})*(->{_TERM})?")
+_EQUATION = re.compile(rf"{_TERM}(,{_TERM}){{0,63}}(->{_TERM})?")
 
 
 class Call(Protocol):
@@ -181,7 +182,7 @@ def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], li
     """Return a label for every dimension of the operands and of the result."""
     if not is_equation(equation):
         raise LayerError(
-            f"an einsum of {quoted(equation)}; expected: letters, such as ij,...jk->ik"
+            f"an einsum of {quoted(equation)}; expected: at most 64 terms, such as ij,...jk->ik"
         )
     text, arrow, result = "".join(equation.split()).partition("->")
     terms = text.split(",")
@@ -196,7 +197,7 @@ def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], li
             raise LayerError(f"an einsum whose term {quoted(term)} has shape {list(shape)}")
     if not arrow:
         every = [label for labels in inputs for label in labels]
-        once = sorted({label for label in every if every.count(label) == 1 and label.isalpha()})
+        once = sorted(each for each, n in Counter(every).items() if n == 1 and each.isalpha())
         return inputs, [*_expand("...", longest), *once]
     output = _expand(result, longest)
     known = {label for labels in inputs for label in labels}

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat, zip_longest
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, TypeProto, helper
+from onnx import TypeProto
 
 from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, attended, standard
-from maestro_env.workloads.files.onnx_tensors import ONNX, Tensor, infer, of_weights
+from maestro_env.workloads.files.onnx_tensors import ONNX, Tensor, infer, of_array, of_weights
 
 _RANDOM = re.compile("Bernoulli|Dropout|Multinomial|Random(Normal|Uniform)(Like)?")
 _DISAGREES = "the file has another shape than the one that follows from the inputs, which counts"
-_EMPTY = "a size is 0, so that there are no values"
 _WRITTEN = "the shape is that in the file, since none follows from the inputs"
 
 
@@ -76,8 +75,6 @@ class Execution:
         self._written: dict[str, TypeProto] = {}
         self._steps: list[Step] = []
         inputs = [Tensor(each.type) for each in model.graph.input]
-        named = zip(model.graph.input, inputs, strict=True)
-        self.notes += [(_EMPTY, value.name) for value, each in named if 0 in (each.shape or ())]
         self._results = self._body(model.graph, inputs, ChainMap())
 
     def steps(self) -> list[Step]:
@@ -134,8 +131,9 @@ class Execution:
         reader, number, ours = label(node), len(self._steps), node.domain in ONNX
         inputs = [self._read(each, reader, known) if each else None for each in node.input]
         bodies, returned = list(bodies_of(node)), list[Tensor]()
-        if ours and node.op_type in _CONTROL:
-            found, returned = _CONTROL[node.op_type](self, node, inputs, known)
+        control = {"If": self._if, "Loop": self._loop, "Scan": self._scan}
+        if ours and node.op_type in control:
+            found, returned = control[node.op_type](node, inputs, known)
         elif bodies:
             found, returned = self._unknown(node, bodies, known)
         else:
@@ -171,9 +169,8 @@ class Execution:
         self, node: onnx.NodeProto, bodies: Sequence[onnx.GraphProto], known: _Known
     ) -> _Results:
         """Follow bodies of which it is not known how often they are executed."""
-        first, empty = len(self._steps), [[Tensor()] * len(each.input) for each in bodies]
-        pairs = zip(bodies, empty, strict=True)
-        results = [self._body(body, inputs, known) for body, inputs in pairs]
+        first = len(self._steps)
+        results = [self._body(each, [Tensor()] * len(each.input), known) for each in bodies]
         self._repeat(
             first, None, f"in a body of {node.op_type}; whether it is executed is computed"
         )
@@ -184,71 +181,59 @@ class Execution:
     def _repeat(self, first: int, times: int | None, reason: str) -> None:
         """Execute all steps from the first one so often; None where that is not known."""
         for step in self._steps[first:]:
-            step.times *= 1 if times is None else times
+            step.times *= 1 if times is None else max(0, times)
             step.reason = step.reason or (reason if times is None else "")
 
     def _if(self, node: onnx.NodeProto, inputs: _Inputs, known: _Known) -> _Results:
         then, otherwise = (_attribute(node, each).g for each in ("then_branch", "else_branch"))
         chosen = inputs[0].number if inputs and inputs[0] else None
-        if chosen is not None:
-            results = self._body(then if chosen else otherwise, (), known)
-            return results, results
-        return self._unknown(node, (then, otherwise), known)
+        if chosen is None:
+            return self._unknown(node, (then, otherwise), known)
+        results = self._body(then if chosen else otherwise, (), known)
+        return results, results
 
     def _loop(self, node: onnx.NodeProto, inputs: _Inputs, known: _Known) -> _Results:
         trips, going, *states = [*inputs, None, None][: max(2, len(inputs))]
-        iteration, holds = (
-            Tensor(helper.make_tensor_type_proto(kind, []))
-            for kind in (TensorProto.INT64, TensorProto.BOOL)
-        )
         # A body is executed only while the condition holds.
-        holds, first = replace(holds, array=np.array(True)), len(self._steps)
-        carried = [_changing(each) for each in states]
-        body = _attribute(node, "body").g
-        goes_on, *results = self._body(body, [iteration, holds, *carried], known) or [Tensor()]
-        times, reason = _trips(trips, going, goes_on)
-        return self._repeated(node, first, (times, reason), carried, results, ())
+        first, holds = len(self._steps), of_array(np.array(True))
+        given = [_changing(of_array(np.array(0))), holds, *map(_changing, states)]
+        goes_on, *results = self._body(_attribute(node, "body").g, given, known) or [Tensor()]
+        times, reason = trips.number if trips else None, "its number of steps is not known"
+        if (going or holds).number != 1 or goes_on.number != 1:
+            times, reason = None, "a condition ends it"
+        return self._repeated(node, first, (times, reason), states, results)
 
     def _scan(self, node: onnx.NodeProto, inputs: _Inputs, known: _Known) -> _Results:
-        body, axes = _attribute(node, "body").g, {each.name: each.ints for each in node.attribute}
-        if self._opsets.get("", 1) < 9:
-            # Its first axis was a batch.
+        body, first = _attribute(node, "body").g, len(self._steps)
+        axes = chain.from_iterable(each.ints for each in node.attribute if "_axes" in each.name)
+        # The first axis was once a batch.
+        if any(axes) or self._opsets.get("", 1) < 9:
             return self._unknown(node, [body], known)
-        states = max(0, len(inputs) - _attribute(node, "num_scan_inputs").i)
-        froms = chain(axes.get("scan_input_axes", ()), repeat(0))
-        slices = [_slice(*each) for each in zip(inputs[states:], froms, strict=False)]
-        lengths, first = {length for length, _ in slices}, len(self._steps)
+        place = max(0, len(inputs) - _attribute(node, "num_scan_inputs").i)
+        states, rows = inputs[:place], list(map(_row, inputs[place:]))
+        lengths = {length for length, _ in rows}
         times = lengths.pop() if len(lengths) == 1 else None
-        carried = [_changing(each) for each in inputs[:states]]
-        results = self._body(body, [*carried, *(each for _, each in slices)], known)
-        often, to = (times, "its length is not known"), axes.get("scan_output_axes", ())
-        return self._repeated(node, first, often, carried, results, to)
+        given = [*map(_changing, states), *(row for _, row in rows)]
+        results = self._body(body, given, known)
+        return self._repeated(node, first, (times, "its length is not known"), states, results)
 
     def _repeated(
         self,
         node: onnx.NodeProto,
         first: int,
         often: tuple[int | None, str],
-        carried: Sequence[Tensor],
-        results: Sequence[Tensor],
-        axes: Sequence[int],
+        states: _Inputs,
+        results: list[Tensor],
     ) -> _Results:
         """Return what is carried from step to step, and the rows that the steps return, stacked."""
-        times, reason = often
+        (times, reason), carried = often, list(map(_changing, states))
         pairs = zip(carried, results, strict=False)
         if any(before.shape not in (None, after.shape) for before, after in pairs):
             times, reason = None, "its sizes change from step to step"
             carried = [Tensor()] * len(carried)
         self._repeat(first, times, f"in the body of {node.op_type}; {reason}")
-        rows = zip(results[len(carried) :], chain(axes, repeat(0)), strict=False)
-        return [*carried, *(_stacked(each, times, axis) for each, axis in rows)], [*results]
-
-
-_CONTROL: Mapping[str, Callable[[Execution, onnx.NodeProto, _Inputs, _Known], _Results]] = {
-    "If": Execution._if,
-    "Loop": Execution._loop,
-    "Scan": Execution._scan,
-}
+        rows = (_stacked(each, times) for each in results[len(carried) :])
+        return [*carried, *rows], results
 
 
 def _attribute(node: onnx.NodeProto, name: str) -> onnx.AttributeProto:
@@ -263,34 +248,17 @@ def _changing(tensor: Tensor | None) -> Tensor:
     return Tensor(tensor.type) if tensor else Tensor()
 
 
-def _trips(trips: Tensor | None, going: Tensor | None, goes_on: Tensor) -> tuple[int | None, str]:
-    """Return how often the body of a loop is executed, or why that is not known."""
-    if going and going.number == 0:
-        return 0, ""
-    if (going and going.number is None) or goes_on.number is None:
-        return None, "a condition that is computed ends it"
-    most = trips.number if trips else None
-    if goes_on.number == 0:
-        most = 1 if most is None else min(most, 1)
-    if most is None:
-        return None, "its number of steps is computed" if trips else "nothing ends it"
-    return max(0, most), ""
-
-
-def _slice(tensor: Tensor | None, axis: int) -> tuple[int | None, Tensor]:
-    """Return the length of a tensor along an axis, and one of its slices."""
-    shape = tensor.shape if tensor else None
-    if tensor is None or shape is None or not -len(shape) <= axis < len(shape):
-        return None, Tensor()
-    axis %= len(shape)
-    return shape[axis], tensor.shaped((*shape[:axis], *shape[axis + 1 :]))
-
-
-def _stacked(row: Tensor, times: int | None, axis: int) -> Tensor:
+def _stacked(row: Tensor, times: int | None) -> Tensor:
     if row.shape is None or times is None:
         return Tensor()
-    axis %= len(row.shape) + 1
-    return row.shaped((*row.shape[:axis], times, *row.shape[axis:]))
+    return row.shaped((max(0, times), *row.shape))
+
+
+def _row(tensor: Tensor | None) -> tuple[int | None, Tensor]:
+    """Return the length of a tensor, and one of its rows."""
+    if tensor is None or not tensor.shape:
+        return None, Tensor()
+    return tensor.shape[0], tensor.shaped(tensor.shape[1:])
 
 
 def _agree(shape: Sequence[int], stated: Sequence[int]) -> bool:

@@ -149,20 +149,10 @@ def _window(node: Node, weights: int) -> tuple[Shape, Shape, list[int], list[int
 
 def _convolution(node: Node, weights: int) -> list[Work]:
     inputs, filters, strides, dilations = _window(node, weights)
-    if weights == 1 and node.step.node.op_type == "Conv" and node.has_input(2):
-        _check_bias(node, (filters[0],))
     sizes = zip(inputs[2:], filters[2:], strides, dilations, strict=True)
     padding = _padding(node, [_same(*size) for size in sizes])
     groups = node.attribute("group", 1)
     return [convolution(inputs, filters, strides, dilations, padding, groups)]
-
-
-def _check_bias(node: Node, results: Shape) -> None:
-    """Check that a third input has the shape of the results, or is the same along some axes."""
-    (bias,) = node.shapes(2)
-    pairs = zip(bias[::-1], results[::-1], strict=False)
-    if len(bias) > len(results) or any(size not in (1, result) for size, result in pairs):
-        raise LayerError(f"a bias of shape {list(bias)} for results of shape {list(results)}")
 
 
 def _same(size: int, window: int, stride: int, dilation: int) -> int:
@@ -224,11 +214,7 @@ def _causal_convolution(node: Node) -> list[Work]:
 def _gemm(node: Node) -> Sequence[Work]:
     left, right = node.shapes(0, 1)
     left = left[::-1] if node.attribute("transA", 0) else left
-    right = right[::-1] if node.attribute("transB", 0) else right
-    products = matmul(left, right)
-    if node.has_input(2):
-        _check_bias(node, (left[0], right[-1]))
-    return products
+    return matmul(left, right[::-1] if node.attribute("transB", 0) else right)
 
 
 def _einsum(node: Node) -> Sequence[Work]:

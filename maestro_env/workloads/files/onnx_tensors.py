@@ -14,10 +14,10 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper, shape_inference
+from onnx.checker import ValidationError
 from onnx.reference import ReferenceEvaluator
 
 from maestro_env.base.errors import LayerError
-from maestro_env.base.reading import open_regular
 from maestro_env.workloads.operators import Shape, is_equation
 
 ONNX = ("", "ai.onnx")
@@ -25,6 +25,7 @@ ONNX = ("", "ai.onnx")
 
 # Shapes are computed with small tensors, and with fewer fractions, such as the scales of a Resize.
 _MOST = {"i": 1024, "b": 1024, "f": 16}
+_MOST_AXES = 64
 _KINDS = (TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL, TensorProto.FLOAT)
 # What shapes are computed with; none of these takes more memory than what it reads and returns.
 _COMPUTED = re.compile(
@@ -36,7 +37,7 @@ _COMPUTED = re.compile(
 _REFUSED = re.compile(
     r"\S+ Inference error\(s\): \(op_type:\w+\): \[ShapeInferenceError\] (?!Inf)(.*)"
 )
-# ONNX infers nothing for two of these, and bears no axis outside the input for the others.
+# ONNX infers nothing for two of these, and crashes at axes outside the input for others.
 _LIKE_INPUT = (
     "GroupNormalization",
     "LayerNormalization",
@@ -56,10 +57,12 @@ class Tensor:
 
     @property
     def shape(self) -> Shape | None:
-        """Its shape, None where an extent is not known."""
+        """Its shape, None where an extent is not known, or NumPy has not so many axes."""
         if self.type is None or not self.type.tensor_type.HasField("shape"):
             return None
         dims = self.type.tensor_type.shape.dim
+        if len(dims) > _MOST_AXES:
+            return None
         known = all(dim.HasField("dim_value") for dim in dims)
         return tuple(dim.dim_value for dim in dims) if known else None
 
@@ -75,34 +78,28 @@ class Tensor:
         return Tensor(helper.make_tensor_type_proto(kind, shape))
 
 
+def of_array(array: NDArray[Any]) -> Tensor:
+    """Return a tensor whose values are known."""
+    kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return Tensor(helper.make_tensor_type_proto(kind, array.shape), array)
+
+
 def of_weights(weights: TensorProto, folder: Path) -> Tensor:
     """Return the tensor of weights; small ones may be in another file of the folder."""
-    kind = helper.make_tensor_type_proto(weights.data_type, list(weights.dims))
-    return Tensor(kind, _values(weights, folder), is_constant=True)
-
-
-def _values(weights: TensorProto, folder: Path) -> NDArray[Any] | None:
-    count, kind = math.prod(weights.dims), weights.data_type
-    if kind not in _KINDS or not 0 <= count <= _MOST["i"]:
-        return None
+    tensor = Tensor(
+        helper.make_tensor_type_proto(weights.data_type, weights.dims), is_constant=True
+    )
+    count = -1 if tensor.shape is None else math.prod(tensor.shape)
+    if weights.data_type not in _KINDS or not 0 <= count <= _MOST["i"]:
+        return tensor
+    # The last length counts, and no more than the values are read.
+    size = count * helper.tensor_dtype_to_np_dtype(weights.data_type).itemsize
+    weights.external_data.add(key="length", value=str(size))
     try:
-        if weights.data_location == TensorProto.EXTERNAL:
-            size = count * helper.tensor_dtype_to_np_dtype(kind).itemsize
-            data = _beside({each.key: each.value for each in weights.external_data}, folder, size)
-            weights = TensorProto(data_type=kind, dims=weights.dims, raw_data=data)
-        array = np.asarray(numpy_helper.to_array(weights))
-    except (OSError, TypeError, ValueError):
-        return None
-    return array if _is_small(array) else None
-
-
-def _beside(where: Mapping[str, str], folder: Path, size: int) -> bytes:
-    path = (folder / where.get("location", "")).resolve()
-    if folder.resolve() not in path.parents:
-        raise ValueError("a file of another folder")
-    with open_regular(path) as file:
-        file.seek(int(where.get("offset", "0")))
-        return file.read(size)
+        array = np.asarray(numpy_helper.to_array(weights, str(folder)))
+    except (OSError, TypeError, ValueError, ValidationError):
+        return tensor
+    return replace(tensor, array=array) if _is_small(array) else tensor
 
 
 def _is_small(array: NDArray[Any]) -> bool:
@@ -122,10 +119,10 @@ def infer(
     Raises:
         LayerError: the shapes of its inputs do not fit together.
     """
-    if not _is_borne(node, inputs):
+    if not _is_safe(node, inputs):
         return []
     if node.domain in ONNX and node.op_type in _LIKE_INPUT:
-        return [Tensor(inputs[0].type if inputs[0] else None)]
+        return [Tensor(each.type) for each in inputs[:1] if each]
     model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
     domain = "" if node.domain in ONNX else node.domain
     model.opset_import.add(domain=domain, version=opsets.get(domain, 1))
@@ -141,7 +138,7 @@ def infer(
     return _infer(model.SerializeToString(deterministic=True))
 
 
-def _is_borne(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> bool:
+def _is_safe(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> bool:
     """Whether inference of ONNX ends, without a crash and in little memory."""
     typed = [each is not None and each.type is not None for each in inputs]
     if typed and not (any(typed) if node.domain in ONNX else all(typed)):
@@ -197,9 +194,4 @@ def _computed(
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return outputs
     pairs = zip(outputs, arrays, strict=True)
-    return [_with(each, array) if _is_small(array) else each for each, array in pairs]
-
-
-def _with(tensor: Tensor, array: NDArray[Any]) -> Tensor:
-    kind = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-    return replace(tensor, type=kind, array=array)
+    return [of_array(array) if _is_small(array) else each for each, array in pairs]
