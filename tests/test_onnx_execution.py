@@ -88,20 +88,6 @@ def test_sizes_that_cannot_be_are_refused(tmp_path: Path, operator: str) -> None
         network(tmp_path, made, {"n": 4})
 
 
-MISFITS = {
-    "LSTM": ("x w r", {"x": [3, 2, 5], "w": [1, 24, 4], "r": [1, 24, 6]}),
-    "Attention": ("q k v", {"q": [2, 3, 4, 5], "k": [1, 3, 4, 5], "v": [2, 3, 4, 5]}),
-}
-
-
-@pytest.mark.parametrize("operator", MISFITS)
-def test_operators_whose_weights_do_not_fit_are_left_out(tmp_path: Path, operator: str) -> None:
-    inputs, shapes = MISFITS[operator]
-    nodes = [node(operator, inputs), node("MatMul", "e f", "g")]
-    found = network(tmp_path, model(nodes, shapes | {"e": [4, 5], "f": [5, 6]}))
-    assert (found.macs, [each.operator for each in found.left_out]) == (120, [operator])
-
-
 # x of [n, 12] becomes r by a shape that is computed, and is multiplied by w of 3 columns: the
 # nodes, and the shape of r for n = 6, by hand.
 SIZE = [node("Shape", "x", "s"), node("Gather", "s zero", "n")]
@@ -162,20 +148,14 @@ def test_small_values_are_read_beside_the_file_alone(tmp_path: Path, place: str)
     assert (found.macs, len(found.left_out)) == ((192, 0) if place == "target" else (72, 1))
 
 
-HOSTILE = {
-    "Range": "o h i",
-    "ConstantOfShape": "h",
-    "Tile": "four h",
-    "Pow": "h h",
-    "Div": "h zero",
-}
+HOSTILE = {"ConstantOfShape": "h", "Tile": "four h", "Pow": "h h", "Div": "h zero"}
 
 
-@pytest.mark.parametrize("operator", HOSTILE)
-def test_no_large_tensor_is_computed(tmp_path: Path, operator: str) -> None:
-    nodes = [node(operator, HOSTILE[operator], "t"), node("MatMul", "x w", "z")]
-    huge = numbers("h", 10**12, shape=() if operator == "Range" else [1])
-    made = model(nodes, {"x": [4, 5]}, weights=[*SMALL, huge, weights("w", 5, 6)])
+def test_no_large_tensor_is_computed(tmp_path: Path) -> None:
+    nodes = [node(operator, inputs, operator) for operator, inputs in HOSTILE.items()]
+    nodes += [node("Range", "o end i", "r"), node("MatMul", "x w", "z")]
+    huge = [numbers("h", 10**12), numbers("end", 10**12, shape=())]
+    made = model(nodes, {"x": [4, 5]}, weights=[*SMALL, *huge, weights("w", 5, 6)])
     assert network(tmp_path, made).macs == 120
 
 
@@ -183,19 +163,12 @@ PRODUCT = [node("Concat", "p k", "keys", axis=3), node("MatMul", "q keys")]
 SCORES = {"q": [1, 4, 5, 16], "k": [1, 4, 16, 5], "p": [1, 4, 16, 0]}
 EMPTY = {
     "open": (PRODUCT, SCORES | {"p": [1, 4, 16, "past"]}, {"past": 0}, 4 * 5 * 16 * 5),
-    "in the file": (PRODUCT, SCORES, None, 4 * 5 * 16 * 5),
     "asked for": (PRODUCT, SCORES, {"p_3": 2}, 4 * 5 * 16 * 7),
     "attention": (
         [node("Attention", "q k v _ p p", "y a b")],
         {"q": [2, 3, 7, 4], "k": [2, 3, 9, 4], "v": [2, 3, 9, 4], "p": [2, 3, 0, 4]},
         None,
         2 * 6 * 7 * 9 * 4,
-    ),
-    "nothing": (
-        [node("MatMul", "p w", "z"), node("MatMul", "q k")],
-        SCORES | {"w": [0, 3]},
-        {"w_0": 0},
-        4 * 5 * 16 * 5,
     ),
 }
 

@@ -23,10 +23,6 @@ CONV = [node("Conv", "x w")]
 TENSOR = onnx.TensorProto
 
 
-def constant(name: str, *values: int) -> onnx.TensorProto:
-    return TENSOR(name=name, data_type=TENSOR.INT64, dims=[len(values)], int64_data=values)
-
-
 def data(nodes: list[Any], inputs: Any = SHAPES, **more: Any) -> bytes:
     return bytes(model(nodes, inputs, **more).SerializeToString())
 
@@ -231,19 +227,6 @@ def test_a_dimension_without_a_name_has_that_of_its_place(tmp_path: Path, size: 
     path = save(tmp_path, model(CONV, SHAPES | {"x": [size, 4, 9, 9]}))
     refused(path, "leaves the dimension x_0 open")
     assert find_network(path, {"x_0": 3}).macs == 3 * 6 * 49 * 36
-
-
-def test_shapes_written_down_for_an_open_dimension_are_inferred_again(tmp_path: Path) -> None:
-    made = model([node("Relu", "x", "a"), node("Conv", "a w")], OPEN)
-    value = onnx.helper.make_tensor_value_info("a", TENSOR.FLOAT, ["batch", 4, "2*rows", 9])
-    made.graph.value_info.append(value)
-    assert find_network(save(tmp_path, made), {"batch": 1, "rows": 9}).macs == 6 * 49 * 36
-
-
-def test_values_of_small_tensors_give_shapes(tmp_path: Path) -> None:
-    nodes = [node("Reshape", "x s", "a"), node("MatMul", "a w")]
-    made = model(nodes, {"x": [2, 12], "w": [6, 5]}, weights=[constant("s", 4, 6)])
-    assert find_network(save(tmp_path, made)).macs == 4 * 6 * 5
 
 
 def test_weights_in_other_files_are_not_opened(tmp_path: Path) -> None:

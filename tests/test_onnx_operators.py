@@ -272,7 +272,6 @@ LANGUAGE_MODELS: list[Case] = [
     ("MultiHeadAttention", "Q=2x7x12 K=2x3x9x4 V=2x3x9x5", {}, HEADS),
     ("MultiHeadAttention", "Q=2x7x12 K=2x9x3x2x4", {}, EQUAL),
     ("MultiHeadAttention", "Q=2x7x3x3x4", {}, ONLY),
-    ("DecoderMaskedMultiHeadAttention", "Q=2x7x12 K=2x9x12 V=2x9x15 _ _ p=2x3x11x4 p", {}, PAST),
     ("Attention", "x=2x7x10 v=10x36", {}, f"1 GEMM M14 N36 K10, {ONLY}"),
     (
         "Attention",
@@ -303,6 +302,8 @@ BESIDE = [
     ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->i...i"}, "an einsum whose result is"),
     ("Conv", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("ConvTranspose", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
+    ("LSTM", "x=3x2x5 w=1x24x4 r=1x24x6", {}, "weights [1, 24, 4] and [1, 24, 6] for inputs"),
+    ("Attention", "q=2x3x4x5 k=1x3x4x5 v=2x3x4x5", {}, "2 queries, 1 keys and 2 values"),
     ("Einsum", "a=4x5 b=4x5", {"equation": "ij,ij->ij"}, ""),
     ("Einsum", "a=4x5 b=4", {"equation": "ij,i->ij"}, ""),
     ("Einsum", "a=4x1 b=4", {"equation": "ij,i->ij"}, ""),

@@ -117,13 +117,11 @@ class Execution:
             return found
         dims = self._written[name].tensor_type.shape.dim
         stated = [self._dims.get(each.dim_param, each.dim_value) for each in dims]
-        shape, is_stated = found.shape, bool(stated) and min(stated) > 0
-        if shape is None and is_stated:
+        if found.shape is None and min(stated, default=0) > 0:
             self.notes.append((_WRITTEN, name))
             kind = found.type or self._written[name]
             return replace(Tensor(kind).shaped(stated), is_constant=found.is_constant)
-        # Sizes that are 0 in a file are not known.
-        if shape is not None and stated and not _agree(shape, stated):
+        if found.shape is not None and stated and not _agree(found.shape, stated):
             self.notes.append((_DISAGREES, name))
         return found
 
@@ -262,6 +260,7 @@ def _row(tensor: Tensor | None) -> tuple[int | None, Tensor]:
 
 
 def _agree(shape: Sequence[int], stated: Sequence[int]) -> bool:
+    """Whether shapes are equal; sizes that are 0 in a file are not known."""
     pairs = zip(shape, stated, strict=False)
     return len(shape) == len(stated) and all(b <= 0 or a == b for a, b in pairs)
 
