@@ -330,7 +330,7 @@ BAD_CSV = {
     ),
     "order": ("Layer,M,K,N\na,1,2,3,\n", "line 1: m, n and k are in another order"),
     "swapped": (
-        TITLES.replace("Channels", "Filters") + " of Channels\n",
+        f"{TITLES.replace('Channels', 'Filters')} of Channels\n{LAYER}",
         "channel is not column 6",
     ),
     "no header": (f"{LAYER}\n{LAYER}\n", "line 1: a layer, which SCALE-Sim passes over"),

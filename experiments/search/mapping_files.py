@@ -15,21 +15,13 @@ from experiments.search.mapping_config import MappingConfig
 from experiments.shell.files import RecordError, read_record
 from experiments.shell.flags import UsageError
 from experiments.store.directory import ANEW
+from maestro_env import exchange
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
-from maestro_env.exchange import (
-    YAML,
-    MappedLayer,
-    format_by_ending,
-    format_of,
-    is_nest_yaml,
-    nest_from_yaml,
-    nest_layer,
-)
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
@@ -76,10 +68,10 @@ def read_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
 def is_nest(config: MappingConfig) -> bool:
     """Say whether the mapping is one on an accelerator with any memories."""
     path = _nest_path(config)
-    if path.suffix not in (".json", *YAML) or not path.is_file():
+    if path.suffix not in (".json", *exchange.YAML) or not path.is_file():
         return False
     text = _read(path)
-    return f'"{SCHEMA}"' in text if path.suffix == ".json" else is_nest_yaml(text)
+    return f'"{SCHEMA}"' in text if path.suffix == ".json" else exchange.is_nest_yaml(text)
 
 
 def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProblem]:
@@ -94,18 +86,18 @@ def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProbl
     for record in _records(directory):
         layer, accelerator = _recorded(record)
     path = _nest_path(config)
-    text, source, is_yaml = _read(path), str(path), path.suffix in YAML
+    text, source, is_yaml = _read(path), str(path), path.suffix in exchange.YAML
     if config.layer is not None:
         layer = find_layer(config.layer)
     elif is_yaml:
-        layer = nest_layer(text, source)
+        layer = exchange.nest_layer(text, source)
     if config.hardware is not None:
         accelerator = find_accelerator(config.hardware, MODEL)
     if layer is None or not isinstance(accelerator, Hierarchy):
         flag = "--layer" if layer is None else "--hardware"
         raise UsageError(f"{config.file} does not say all: give {flag}")
     if is_yaml:
-        found = nest_from_yaml(text, layer, accelerator, source)
+        found = exchange.nest_from_yaml(text, layer, accelerator, source)
         return found.mapping, HierarchyProblem(HierarchySpace(layer, found.hierarchy))
     mapping = read_nest(text, accelerator, source)
     return mapping, HierarchyProblem(HierarchySpace(layer, accelerator))
@@ -133,11 +125,11 @@ def recorded_objective(path: Path) -> str | None:
     return None
 
 
-def _read_file(path: Path) -> list[MappedLayer]:
+def _read_file(path: Path) -> list[exchange.MappedLayer]:
     file = str(path)
-    format_by_ending(file)
+    exchange.format_by_ending(file)
     text = _read(path)
-    form = format_of(file, text)
+    form = exchange.format_of(file, text)
     found = [form.read(text, file)] if form.read_all is None else form.read_all(text, file)
     if not found:
         raise MappingError(f"{file} has no layers; give a file with one")
@@ -152,7 +144,7 @@ def _read(path: Path) -> str:
         raise MappingError(f"cannot read {path}: {reason}") from None
 
 
-def _read_directory(directory: Path) -> MappedLayer:
+def _read_directory(directory: Path) -> exchange.MappedLayer:
     if (directory / "mappings").is_dir():
         given = f"{directory / 'mappings'}/LAYER.json"
         raise RecordError(f"{directory} has a mapping for each layer; give {given} and --layer")
@@ -162,8 +154,8 @@ def _read_directory(directory: Path) -> MappedLayer:
     for path in _records(directory):
         layer, accelerator = _recorded(path)
         if isinstance(accelerator, Hardware):
-            return MappedLayer(mapping, layer, accelerator)
-    return MappedLayer(mapping)
+            return exchange.MappedLayer(mapping, layer, accelerator)
+    return exchange.MappedLayer(mapping)
 
 
 def _records(directory: Path) -> Iterator[Path]:

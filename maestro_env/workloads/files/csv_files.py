@@ -176,16 +176,11 @@ _ONE_FILTER = (
 
 
 def _is_topology(rows: list[_Row]) -> bool:
-    """Whether rows name their layers; the first one is free, as SCALE-Sim passes over it."""
+    """Whether rows begin with names; the first one is free, as SCALE-Sim passes over it."""
     if not rows or _is_gamma(rows[0][1]):
         return False
     titled = rows[0][1][0].lower().startswith("layer")
-    return titled or any(_is_layer(cells) for _, cells in rows)
-
-
-def _is_layer(cells: list[str]) -> bool:
-    numbers = [plain_integer(cell) for cell in cells]
-    return numbers[0] is None and len(numbers) > len(_PRODUCT) and None not in numbers[1:4]
+    return titled or any(plain_integer(cells[0]) is None for _, cells in rows[1:])
 
 
 def _topology(path: str | Path, rows: list[_Row], collection: Collection) -> None:
@@ -194,7 +189,7 @@ def _topology(path: str | Path, rows: list[_Row], collection: Collection) -> Non
     widest = max(sum(map(bool, cells)) for cells in (titles, *(cells for _, cells in rows)))
     is_product = titles[1:4] == _PRODUCT or widest <= _NUMBERS
     with _line(path, number):
-        if _is_layer(header):
+        if len(header) > len(_PRODUCT) and None not in map(plain_integer, header[1:4]):
             raise LayerError("a layer, which SCALE-Sim passes over: write a header before it")
         for title, place in _PLACES.items():
             if any(title in each for each in titles) and title not in "".join(titles[place:][:1]):
