@@ -303,7 +303,7 @@ BESIDE = [
     ("Conv", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("ConvTranspose", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("LSTM", "x=3x2x5 w=1x24x4 r=1x24x6", {}, "weights [1, 24, 4] and [1, 24, 6] for inputs"),
-    ("Attention", "q=2x3x4x5 k=1x3x4x5 v=2x3x4x5", {}, "2 queries, 1 keys and 2 values"),
+    ("Attention", "q=2x3x4x5 k=1x3x4x5 v=2x3x4x5", {}, "batches of 2, 1, 2"),
     ("Einsum", "a=4x5 b=4x5", {"equation": "ij,ij->ij"}, ""),
     ("Einsum", "a=4x5 b=4", {"equation": "ij,i->ij"}, ""),
     ("Einsum", "a=4x1 b=4", {"equation": "ij,i->ij"}, ""),

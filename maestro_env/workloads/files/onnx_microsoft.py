@@ -27,7 +27,8 @@ _SAME = {
     "QLinearGlobalAveragePool": ("GlobalAveragePool", (0,)),
     "QLinearMul": ("Mul", (0, 3)),
 }
-# Attention, some of it with the product before it, and where its past is among the inputs.
+# Attention, some of it with the product before it, and where its past is among the inputs; that
+# of ONNX itself is at the same place.
 PAST = {
     "Attention": 4,
     "DecoderMaskedMultiHeadAttention": 5,
@@ -36,9 +37,7 @@ PAST = {
     "MultiHeadAttention": 6,
     "QAttention": 8,
 }
-WEIGHTED = ("Attention", "DecoderMaskedSelfAttention", "QAttention")
-"""Their second input are the weights of queries, keys and values, side by side."""
-
+_WEIGHTED = ("Attention", "DecoderMaskedSelfAttention", "QAttention")
 # Every output has the shape of the first input.
 _SHAPE_OF_INPUT = (
     "BiasAdd",
@@ -114,40 +113,52 @@ def operands(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Shap
     """Return queries, keys and values as ``[batch, heads, steps, size]``, the past included.
 
     Args:
-        node: attention of onnxruntime.
+        node: attention of onnxruntime or of ONNX itself.
         inputs: what it reads, None for those left out.
 
     Raises:
         LayerError: shapes are not known, or do not fit together.
     """
-    if any(each and each.shape is None for each in inputs):
+    places = (0, 1, 2, PAST[node.op_type])
+    used = [inputs[place] if place < len(inputs) else None for place in places]
+    if any(each and each.shape is None for each in used):
         raise LayerError("the shape of an input is not known")
-    attributes = {each.name: each for each in node.attribute}
-    heads, kv_heads = (
-        attributes[each].i if each in attributes else 0 for each in ("num_heads", "kv_num_heads")
-    )
-    shapes = [*(each.shape if each else None for each in inputs), *[None] * 9]
-    query, key, value, past = *shapes[:3], shapes[PAST[node.op_type]]
+    query, key, value, past = (each.shape if each else None for each in used)
     if query is None or len(query) < 3:
         raise LayerError(f"attention over shape {query and list(query)}")
-    steps, kv_heads = query[:2], kv_heads or heads
-    if node.op_type in WEIGHTED:
+    attributes = {each.name: each for each in node.attribute}
+    heads, query_heads, kv_heads = (
+        attributes[each].i if each in attributes else 0
+        for each in ("num_heads", "q_num_heads", "kv_num_heads")
+    )
+    heads, kv_heads = heads or query_heads, kv_heads or heads or query_heads
+    if is_weighted(node):
         hidden = attributes["qkv_hidden_sizes"].ints if "qkv_hidden_sizes" in attributes else ()
         widths = hidden or [(key or (0,))[-1] // 3] * 3
-        query, key, value = ((*steps, width) for width in widths)
+        if len(widths) != 3:
+            raise LayerError(f"{len(widths)} sizes of queries, keys and values")
+        query, key, value = ((*query[:2], width) for width in widths)
     elif len(query) == 5:
-        query = key = value = (*steps, query[2] * query[4])
+        query = key = value = (*query[:2], query[2] * query[4])
     elif key is None:
         size = query[-1] // max(1, heads + 2 * kv_heads)
-        query, key, value = ((*steps, each * size) for each in (heads, kv_heads, kv_heads))
+        widths = [each * size for each in (heads, kv_heads, kv_heads)]
+        query, key, value = ((*query[:2], width) for width in widths)
     elif len(key) == 5:
         key = value = (*key[:2], key[2] * key[4])
-    found = [apart(query, heads), apart(key, kv_heads), apart(value or (), kv_heads)]
+    found = [_apart(query, heads), _apart(key, kv_heads), _apart(value or (), kv_heads)]
+    if len({each[0] for each in found}) > 1:
+        raise LayerError(f"batches of {', '.join(str(each[0]) for each in found)} side by side")
     more = past[-2] if past and len(past) > 3 else 0
     return [found[0], *((*each[:2], each[2] + more, each[3]) for each in found[1:])]
 
 
-def apart(shape: Shape, heads: int) -> Shape:
+def is_weighted(node: onnx.NodeProto) -> bool:
+    """Whether the second input are the weights of queries, keys and values, side by side."""
+    return node.domain == DOMAIN and node.op_type in _WEIGHTED
+
+
+def _apart(shape: Shape, heads: int) -> Shape:
     """Return ``[batch, heads, steps, size]`` of ``[batch, steps, width]``."""
     if len(shape) == 4:
         return shape
@@ -163,6 +174,6 @@ def attended(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Tens
         (batch, heads, steps, _), key, value = operands(node, inputs)
     except LayerError:
         return []
-    present = [(2, *key)] if node.op_type in WEIGHTED else [key, value]
+    present = [(2, *key)] if is_weighted(node) else [key, value]
     like = inputs[0] or Tensor()
     return [like.shaped(each) for each in [(batch, steps, heads * value[3]), *present]]

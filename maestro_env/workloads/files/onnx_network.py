@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from onnx import helper
 from maestro_env.base.errors import LayerError, quoted
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.files.onnx_execution import Step
-from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, WEIGHTED, apart, operands
+from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, is_weighted, operands
 from maestro_env.workloads.files.onnx_model import open_onnx
 from maestro_env.workloads.files.onnx_tensors import ONNX
 from maestro_env.workloads.lowering import NotMapped, Work
@@ -29,17 +30,9 @@ from maestro_env.workloads.operators import (
     transposed_convolution,
 )
 
-_NOT_MAPPED = {
-    "AffineGrid": "no rule for a grid of coordinates",
-    "DFT": "no rule for a Fourier transform",
-    "FlexAttention": "no rule for attention with functions of its own",
-    "LinearAttention": "no rule for linear attention",
-    "LinearClassifier": "no rule for a classifier",
-    "LinearRegressor": "no rule for a regression",
-    "STFT": "no rule for a Fourier transform",
-    "SVMClassifier": "no rule for a classifier",
-    "SVMRegressor": "no rule for a regression",
-}
+_NOT_MAPPED = re.compile(
+    "AffineGrid|DFT|STFT|(Flex|Linear)Attention|(Linear|SVM)(Classifier|Regressor)"
+)
 
 
 def read_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Network:
@@ -68,13 +61,13 @@ def _add(collection: Collection, step: Step) -> None:
     operator, name = node.op_type, node.name or f"{node.op_type}_{step.number}"
     describe = OPERATORS.get(operator) if node.domain in ONNX else None
     if node.domain == DOMAIN and operator in PAST:
-        describe = _fused_attention
+        describe = _attention
     if describe and step.reason:
         collection.leave_out(name, operator, None, step.reason)
     elif describe:
         collection.add(name, operator, partial(describe, Node(step)), step.times)
-    elif operator in _NOT_MAPPED:
-        collection.leave_out(name, operator, None, _NOT_MAPPED[operator])
+    elif _NOT_MAPPED.fullmatch(operator):
+        collection.leave_out(name, operator, None, "no rule for this operator")
     elif not onnx.defs.has(operator, "" if node.domain in ONNX else node.domain):
         domain = f"of {node.domain}" if node.domain not in ONNX else "that ONNX does not have"
         collection.leave_out(name, operator, None, f"an operator {domain}; its MACs are unknown")
@@ -97,10 +90,6 @@ class Node:
             if rank is not None and len(shape) != rank:
                 raise LayerError(f"an input of shape {list(shape)}; expected: {rank} dimensions")
         return shapes
-
-    def has_input(self, place: int) -> bool:
-        """Whether an input is given, that may be left out."""
-        return place in self.inputs and self.step.reads[place] is not None
 
     def attribute(self, name: str, default: _Value) -> _Value:
         """Return an attribute that is of the kind of its default; an empty list is none."""
@@ -222,23 +211,8 @@ def _einsum(node: Node) -> Sequence[Work]:
 
 
 def _attention(node: Node) -> Sequence[Work]:
-    heads = node.attribute("q_num_heads", 0)
-    query, key, value = node.shapes(0, 1, 2, rank=3 if heads else 4)
-    if heads:
-        query = apart(query, heads)
-        key, value = (apart(each, node.attribute("kv_num_heads", 0)) for each in (key, value))
-    if node.has_input(4):
-        ((_, _, past, _),) = node.shapes(4, rank=4)
-        key, value = ((*each[:2], each[2] + past, each[3]) for each in (key, value))
-    if not query[0] == key[0] == value[0]:
-        raise LayerError(f"{query[0]} queries, {key[0]} keys and {value[0]} values side by side")
-    return attention(query, key, value)
-
-
-def _fused_attention(node: Node) -> Sequence[Work]:
-    query, key, value = operands(node.step.node, node.step.reads)
-    product = node.shapes(0, 1) if node.step.node.op_type in WEIGHTED else ()
-    return [*(matmul(*product) if product else ()), *attention(query, key, value)]
+    products = matmul(*node.shapes(0, 1)) if is_weighted(node.step.node) else ()
+    return [*products, *attention(*operands(node.step.node, node.step.reads))]
 
 
 def _recurrent(node: Node) -> Sequence[Work]:
