@@ -132,21 +132,22 @@ def operands(node: onnx.NodeProto, inputs: Sequence[Tensor | None]) -> list[Shap
         for each in ("num_heads", "q_num_heads", "kv_num_heads")
     )
     heads, kv_heads = heads or query_heads, kv_heads or heads or query_heads
+    widths: Sequence[int] = ()
     if is_weighted(node):
         hidden = attributes["qkv_hidden_sizes"].ints if "qkv_hidden_sizes" in attributes else ()
         widths = hidden or [(key or (0,))[-1] // 3] * 3
-        if len(widths) != 3:
-            raise LayerError(f"{len(widths)} sizes of queries, keys and values")
-        query, key, value = ((*query[:2], width) for width in widths)
     elif len(query) == 5:
-        query = key = value = (*query[:2], query[2] * query[4])
+        widths = [query[2] * query[4]] * 3
     elif key is None:
         size = query[-1] // max(1, heads + 2 * kv_heads)
         widths = [each * size for each in (heads, kv_heads, kv_heads)]
-        query, key, value = ((*query[:2], width) for width in widths)
     elif len(key) == 5:
         key = value = (*key[:2], key[2] * key[4])
-    found = [_apart(query, heads), _apart(key, kv_heads), _apart(value or (), kv_heads)]
+    if widths and len(widths) != 3:
+        raise LayerError(f"{len(widths)} sizes of queries, keys and values")
+    if widths:
+        query, key, value = ((*query[:2], each) for each in widths)
+    found = [_apart(query, heads), *(_apart(each or (), kv_heads) for each in (key, value))]
     if len({each[0] for each in found}) > 1:
         raise LayerError(f"batches of {', '.join(str(each[0]) for each in found)} side by side")
     more = past[-2] if past and len(past) > 3 else 0

@@ -38,12 +38,7 @@ _REFUSED = re.compile(
     r"\S+ Inference error\(s\): \(op_type:\w+\): \[ShapeInferenceError\] (?!Inf)(.*)"
 )
 # ONNX infers nothing for two of these, and crashes at axes outside the input for others.
-_LIKE_INPUT = (
-    "GroupNormalization",
-    "LayerNormalization",
-    "MeanVarianceNormalization",
-    "RMSNormalization",
-)
+_LIKE_INPUT = re.compile("(Group|Layer|MeanVariance|RMS)Normalization")
 _MOVES = ("DepthToSpace", "Flatten", "Reshape", "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze")
 
 
@@ -121,7 +116,7 @@ def infer(
     """
     if not _is_safe(node, inputs):
         return []
-    if node.domain in ONNX and node.op_type in _LIKE_INPUT:
+    if node.domain in ONNX and _LIKE_INPUT.fullmatch(node.op_type):
         return [Tensor(each.type) for each in inputs[:1] if each]
     model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
     domain = "" if node.domain in ONNX else node.domain
