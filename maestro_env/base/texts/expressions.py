@@ -5,6 +5,7 @@ Texts, numbers and exponents are bounded, so that no text takes long.
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 import re
@@ -15,11 +16,10 @@ Names = Callable[[str], Fraction | None]
 """What a name stands for; None for an unknown one."""
 
 _LONGEST = 400
-_DEEPEST = 20
 _MOST_BITS = 4096
 _DECIMAL = r"(?:[0-9]{1,18}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?(?![\w.])"
-_TOKEN = re.compile(rf"\s*({_DECIMAL}|[^\W\d][\w.]*|\*\*|//|[-+*/(),])\s*", re.ASCII)
-_END = ""
+_TOKEN = re.compile(rf"{_DECIMAL}|[^\W\d][\w.]*|[-+*/(),\s]", re.ASCII)
+_LEADING_ZEROS = re.compile(r"(?<![\w.])0+(?=[0-9])")
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
@@ -29,17 +29,18 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
     return Fraction(base**exponent)
 
 
-_Operator = Callable[[Fraction, Fraction], Fraction]
-# How tightly each binds; a sign binds more than products and less than powers.
-_OPERATORS: dict[str, tuple[int, _Operator]] = {
-    "+": (1, operator.add),
-    "-": (1, operator.sub),
-    "*": (2, operator.mul),
-    "/": (2, operator.truediv),
-    "//": (2, lambda left, right: Fraction(left // right)),
-    "**": (4, _power),
+_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: lambda left, right: Fraction(left // right),
+    ast.Pow: _power,
 }
-_SIGN = 3
+_SIGNS: dict[type[ast.unaryop], Callable[[Fraction], Fraction]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
 _FUNCTIONS: dict[str, Callable[..., Fraction | int]] = {
     "min": min,
     "max": max,
@@ -58,61 +59,33 @@ def value_of(text: str, names: Names = no_names) -> Fraction | None:
     """Return what an expression comes to, None for any other text."""
     if len(text) > _LONGEST or _TOKEN.sub("", text):
         return None
-    reader = _Expression(text, names)
+    text = _LEADING_ZEROS.sub("", " ".join(text.split()))
     try:
-        value = reader.sum(1)
-        return value if reader.ended else None
+        return _value(ast.parse(text, mode="eval").body, text, names)
     except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    except (MemoryError, RecursionError, SyntaxError):  # Too deep, or no expression.
         return None
 
 
-class _Expression:
-    """Reads an expression, token by token; raises ``ValueError`` where it is none."""
-
-    def __init__(self, text: str, names: Names) -> None:
-        self._tokens: list[str] = [_END, *reversed(_TOKEN.findall(text))]
-        self._names, self._depth = names, 0
-
-    @property
-    def ended(self) -> bool:
-        return not self._tokens[-1]
-
-    def sum(self, level: int) -> Fraction:
-        """Read operands and operators that bind at least as tightly as a level."""
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ValueError("too deep")
-        left = self._operand()
-        while (found := _OPERATORS.get(self._tokens[-1])) and found[0] >= level:
-            # Powers begin from the right.
-            right_level = found[0] + (self._tokens.pop() != "**")
-            left = found[1](left, self.sum(right_level))
-            if max(left.numerator.bit_length(), left.denominator.bit_length()) > _MOST_BITS:
+def _value(node: ast.expr, text: str, names: Names) -> Fraction:
+    """Return the value of a part of a text; raise an error where it has none."""
+    match node:
+        case ast.Constant():
+            # As it is written: Python has rounded it.
+            return Fraction(text[node.col_offset : node.end_col_offset])
+        case ast.Name() | ast.Attribute():
+            if (named := names(ast.unparse(node))) is None:
+                raise ValueError("an unknown name")
+            return named
+        case ast.UnaryOp():
+            return _SIGNS[type(node.op)](_value(node.operand, text, names))
+        case ast.BinOp():
+            left, right = (_value(each, text, names) for each in (node.left, node.right))
+            value = _OPERATORS[type(node.op)](left, right)
+            if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
                 raise ValueError("too large")
-        self._depth -= 1
-        return left
-
-    def _operand(self) -> Fraction:
-        token = self._tokens.pop()
-        if token in ("+", "-"):
-            value = self.sum(_SIGN)
-            return -value if token == "-" else value
-        if token == "(":
-            return self._until_closed()[0]
-        if token[:1].isdigit() or token[:1] == ".":
-            return Fraction(token)
-        if token in _FUNCTIONS and self._tokens[-1] == "(":
-            self._tokens.pop()
-            return Fraction(_FUNCTIONS[token](*self._until_closed(many=True)))
-        if (named := self._names(token)) is None:
-            raise ValueError(f"unknown name {token}")
-        return named
-
-    def _until_closed(self, many: bool = False) -> list[Fraction]:
-        values = [self.sum(1)]
-        while many and self._tokens[-1] == ",":
-            self._tokens.pop()
-            values.append(self.sum(1))
-        if self._tokens.pop() != ")":
-            raise ValueError("not closed")
-        return values
+            return value
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return Fraction(_FUNCTIONS[name](*(_value(each, text, names) for each in arguments)))
+    raise ValueError("no number")
