@@ -105,7 +105,7 @@ def test_complaints_are_shown_by_the_line(
 
 def test_a_line_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.commands.benchmark.talking._MOST_BYTES", 10_000)
-    with pytest.raises(ProgramError, match=r"python says '\[{37}...': "):
+    with pytest.raises(ProgramError, match=r"says '\[{37}...': "):
         search(tmp_path, "while True: os.write(1, b'[' * 1000)", seconds=60)
 
 
