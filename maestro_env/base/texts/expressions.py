@@ -47,7 +47,8 @@ _FUNCTIONS: dict[str, Callable[..., Fraction | int]] = {
     "abs": abs,
     "ceil": math.ceil,
     "floor": math.floor,
-    "round": round,
+    # Of one number: to digits that could be any it takes without end.
+    "round": lambda number: round(number),
 }
 
 
