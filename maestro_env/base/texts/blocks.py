@@ -7,6 +7,7 @@ who reads the parts takes no longer than for a text without aliases.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -41,12 +42,11 @@ Plain: TypeAlias = str | list["Plain"] | YamlBlock
 
 @dataclass
 class _Open:
-    """A list or block that has not ended: its anchor, the key to come, and its size so far."""
+    """A list or block that has not ended, its anchor, and the key whose value is to come."""
 
     container: list[Plain] | YamlBlock
     anchor: str | None
     key: str | None = None
-    size: int = 1
 
 
 class Builder:
@@ -64,17 +64,15 @@ class Builder:
         self._source, self._tags, self._refuse = source, tags, refuse
         self._included = included
         self._open: list[_Open] = []
-        # Values and their sizes; None while a value has not ended.
-        self._anchored: dict[str | None, tuple[Plain, int] | None] = {}
+        # None while a value has not ended.
+        self._anchored: dict[str | None, Plain | None] = {}
         self._shareable = max(characters, _LEAST_SHARED)
 
     def take(self, event: Any) -> None:
         """Take the next event."""
         kind = type(event).__name__
         if kind == "AliasEvent":
-            value, size = self._named(event)
-            self._share(event, size)
-            self._add(event, value, size)
+            self._add(event, self._named(event))
         elif kind == "ScalarEvent":
             self._scalar(event)
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
@@ -83,29 +81,24 @@ class Builder:
             ended = self._open.pop()
             if isinstance(ended.container, YamlBlock):
                 self._merge(event, ended.container)
-            self._anchored[ended.anchor] = ended.container, ended.size
-            if self._open:
-                self._open[-1].size += ended.size
+            self._anchored[ended.anchor] = ended.container
 
-    def _named(self, event: Any) -> tuple[Plain, int]:
+    def _named(self, event: Any) -> Plain:
         if event.anchor not in self._anchored:
             self._fail(event, f"*{event.anchor} names nothing before it")
         found = self._anchored[event.anchor]
         if found is None:
             self._fail(event, f"*{event.anchor} is a part that contains itself")
-        return found
+        return self._shared(event, found)
 
     def _scalar(self, event: Any) -> None:
         value: Plain = event.value
-        size = 1
         if event.tag == INCLUDED:
-            value = self._under(event)
-            size = _size_of(value)
-            self._share(event, size)
+            value = self._shared(event, self._under(event))
         elif self._tags is not None and event.tag not in (None, "!"):
             self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
-        self._anchored[event.anchor] = value, size
-        self._add(event, value, size)
+        self._anchored[event.anchor] = value
+        self._add(event, value)
 
     def _under(self, event: Any) -> Plain:
         """Return what is included, or what is in it under keys, such as ``0.workload.einsums``."""
@@ -129,17 +122,16 @@ class Builder:
         container: list[Plain] | YamlBlock = (
             YamlBlock(tag, event.start_mark.line + 1) if is_block else []
         )
-        self._add(event, container, 0)
+        self._add(event, container)
         self._open.append(_Open(container, event.anchor))
         self._anchored[event.anchor] = None
 
-    def _add(self, event: Any, value: Plain, size: int) -> None:
+    def _add(self, event: Any, value: Plain) -> None:
         if not self._open:
             self.done.append(value)
             return
         around = self._open[-1]
         container, key = around.container, around.key
-        around.size += size
         if isinstance(container, list):
             container.append(value)
         elif key is None:
@@ -175,29 +167,28 @@ class Builder:
             if own is None:
                 block.inherit(key, value, other)
             elif deep and isinstance(own, YamlBlock) and isinstance(value, YamlBlock):
-                self._share(event, len(own))
-                block[key] = copy = YamlBlock(own.tag, own.line)
-                copy.update(own)
-                copy.lines.update(own.lines)
-                self._inherit(event, copy, value, deep)
+                self._count(event, len(own))
+                block[key] = both = copy(own)
+                both.lines = dict(own.lines)
+                self._inherit(event, both, value, deep)
             elif deep and isinstance(own, list) and isinstance(value, list):
-                self._share(event, len(own))
+                self._count(event, len(own))
                 block[key] = [*own, *value]
 
-    def _share(self, event: Any, size: int) -> None:
+    def _shared(self, event: Any, value: Plain) -> Plain:
+        """Return a value, whose parts count wherever it stands."""
+        parts = [value]
+        while parts:
+            self._count(event, 1)
+            part = parts.pop()
+            if not isinstance(part, str):
+                parts += part.values() if isinstance(part, YamlBlock) else part
+        return value
+
+    def _count(self, event: Any, size: int) -> None:
         self._shareable -= size
         if self._shareable < 0:
             self._fail(event, "aliases stand for more values than the text has characters")
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
         raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
-
-
-def _size_of(value: Plain) -> int:
-    """Return how many values there are in one, with itself."""
-    size, parts = 0, [value]
-    while parts:
-        size += 1
-        part = parts.pop()
-        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-    return size
