@@ -37,15 +37,7 @@ _FILTERS = (
     *("max", "min", "round", "sort", "string", "trim", "upper"),
 )
 _METHODS = ("get", "items", "keys", "values")
-_LISTS: Any = (
-    list,
-    tuple,
-    dict,
-    range,
-    type({}.keys()),
-    type({}.values()),
-    type({}.items()),
-)
+_LISTS: Any = (list, tuple, dict, range, *map(type, ({}.keys(), {}.values(), {}.items())))
 _NOT_READ = (
     *(nodes.AssignBlock, nodes.Block, nodes.CallBlock, nodes.FilterBlock),
     *(nodes.Extends, nodes.FromImport, nodes.Import, nodes.Include),
@@ -59,13 +51,8 @@ Load = Callable[[str, str, str], str]
 """Reads a rendered text, as errors call it, and returns what stands for its value of a key."""
 
 
-def is_template(text: str) -> bool:
-    """Whether a text is a template, not yet YAML."""
-    return "{{" in text or "{%" in text
-
-
-class Templates:
-    """Renders a file and what it includes.
+class Templates(ImmutableSandboxedEnvironment):
+    """Renders a file and what it includes, and counts what that takes.
 
     Args:
         path: of the first file; None for a text, which includes nothing.
@@ -73,13 +60,27 @@ class Templates:
         load: of what is included as YAML.
     """
 
+    intercepted_binops = frozenset(("+", "-", "*", "/", "//", "**", "%"))
+
     def __init__(self, path: Path | None, refuse: Refuse, load: Load) -> None:
-        self._refuse, self._load = refuse, load
-        self._left, self._depth = _MOST_WORK, 0
+        super().__init__(undefined=jinja2.StrictUndefined, extensions=[_Assert])
+        self._refuse, self._load_yaml = refuse, load
+        self._left = _MOST_WORK
         self._asked: set[str] = set()
-        self._folders = [path.resolve().parent] if path else []
-        above = [*self._folders, *(self._folders[0].parents if path else ())]
-        self._reach = above[: _FOLDERS_ABOVE + 1][-1:]
+        above = path.resolve().parents if path else ()
+        self._first, self._reach = [*above[:1]], above[: _FOLDERS_ABOVE + 1][-1:]
+        # Where names begin, of the first file and of those that are included in turn.
+        self._folders: list[list[Path]] = []
+        self.filters = {name: self.filters[name] for name in _FILTERS}
+        self.globals = {
+            "include_text": self._include_text,
+            "include": self._include,
+            "add_to_path": self._add_to_path,
+            "find_path": lambda name: str(self._found(name) or name),
+            "assert_that": _assert_that,
+            "dict": dict,
+            "range": range,
+        }
 
     def first(self, text: str, source: str, given: Mapping[str, Any]) -> str:
         """Return the YAML of the first file, which may name what is given.
@@ -87,7 +88,7 @@ class Templates:
         Raises:
             MaestroEnvError: no template, one that asks for too much, or a name nobody gives.
         """
-        rendered = self._rendered(text, source, self._folders, given)
+        rendered = self._rendered(text, source, self._first, given)
         for name in given.keys() - self._asked:
             raise self._refuse(f"{source}: the template has no {quoted(name)}")
         return rendered
@@ -100,16 +101,16 @@ class Templates:
                 f"{source}: it is a Jinja template of more than {_MOST_CHARACTERS:,} characters or "
                 f"{_MOST_TAGS:,} tags, the limits; render it first"
             )
-        self._depth += 1
-        environment = _Sandbox(self._count, self._functions(folders))
+        self._folders.append(folders)
         try:
-            if self._depth > _DEEPEST:
+            if len(self._folders) > _DEEPEST:
                 raise ValueError(f"more than {_DEEPEST} files include each other")
-            tree = environment.parse(text)
+            tree = self.parse(text)
+            for found in tree.find_all(_NOT_READ):
+                raise jinja2.TemplateRuntimeError(f"{type(found).__name__} is not read here")
             self._asked |= {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
-            code = environment.compile(_counting(tree))
-            template = jinja2.Template.from_code(environment, code, environment.globals)
-            return template.render(given)
+            code = self.compile(_Counting().visit(tree))
+            return jinja2.Template.from_code(self, code, self.globals).render(given)
         except MaestroEnvError:
             raise
         except _ERRORS as error:
@@ -117,60 +118,45 @@ class Templates:
             where = f"{source}, line {line}" if line else source
             raise self._refuse(f"{where}: as a Jinja template: {error}") from None
         finally:
-            self._depth -= 1
+            self._folders.pop()
 
-    def _functions(self, folders: list[Path]) -> dict[str, Callable[..., Any]]:
-        """Return what a file in the first of the folders may call, by name."""
+    @jinja2.pass_context
+    def _include_text(self, context: Context, name: str, **given: Any) -> str:
+        return self._included(context, name, given)[0]
 
-        @jinja2.pass_context
-        def include_text(context: Context, name: str, **given: Any) -> str:
-            return self._included(name, folders, {**_values(context), **given})[0]
+    @jinja2.pass_context
+    def _include(self, context: Context, name: str, key: str = "", **given: Any) -> str:
+        return self._load_yaml(*self._included(context, name, given), key)
 
-        @jinja2.pass_context
-        def include(context: Context, name: str, key: str = "", **given: Any) -> str:
-            return self._load(*self._included(name, folders, {**_values(context), **given}), key)
+    def _add_to_path(self, name: str) -> str:
+        self._folders[-1].extend(each / name for each in self._folders[-1][:1])
+        return ""
 
-        def add_to_path(name: str) -> str:
-            folders.extend(each / name for each in folders[:1])
-            return ""
-
-        return {
-            "include_text": include_text,
-            "include": include,
-            "add_to_path": add_to_path,
-            "cwd": lambda: "".join(map(str, folders[:1])),
-            "path_exists": lambda name: self._found(name, folders) is not None,
-            "find_path": lambda name: str(self._found(name, folders) or name),
-            "assert_that": _assert_that,
-            "dict": dict,
-            "range": range,
-        }
-
-    def _included(
-        self, name: str, folders: list[Path], given: Mapping[str, Any]
-    ) -> tuple[str, str]:
-        """Return the text of a file, rendered, and what errors call it."""
-        path = self._found(name, folders)
+    def _included(self, context: Context, name: str, given: Mapping[str, Any]) -> tuple[str, str]:
+        """Return a file, rendered with the values around it, and what errors call it."""
+        path = self._found(name)
         if path is None:
             raise jinja2.TemplateRuntimeError(
                 f"{quoted(name)} cannot be included; allowed: YAML files at most {_FOLDERS_ABOVE} "
                 "folders above, by a file"
             )
         with open_regular(path) as file:
-            text = self._count(file.read(_MOST_CHARACTERS + 1).decode())
-        return self._rendered(text, str(path), [path.parent, *folders[1:]], given), str(path)
+            text = self.count(file.read(_MOST_CHARACTERS + 1).decode())
+        around = {key: each for key, each in context.get_all().items() if not callable(each)}
+        folders = [path.parent, *self._folders[-1][1:]]
+        return self._rendered(text, str(path), folders, {**around, **given}), str(path)
 
-    def _found(self, name: str, folders: list[Path]) -> Path | None:
-        """Return the first file of a name in the folders that may be included."""
-        for folder in folders:
+    def _found(self, name: str) -> Path | None:
+        """Return the first file of a name that may be included."""
+        for folder in self._folders[-1]:
             self._spend(_WORK_OF_A_FILE)
             path = (folder / name).resolve()
             if path.suffix in _SUFFIXES and path.is_relative_to(*self._reach) and path.is_file():
                 return path
         return None
 
-    def _count(self, value: Any) -> Any:
-        """Count the size of a value, what it has twice twice."""
+    def count(self, value: Any) -> Any:
+        """Count the size of a value, what it has twice twice, and return it."""
         parts = [value]
         while parts:
             part = parts.pop()
@@ -188,32 +174,13 @@ class Templates:
         if self._left < 0:
             raise jinja2.TemplateRuntimeError("it does more than the limit; render it first")
 
-
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """Runs a template with some functions, each value of which is counted."""
-
-    intercepted_binops = frozenset(("+", "-", "*", "/", "//", "**", "%"))
-
-    def __init__(
-        self, count: Callable[[Any], Any], functions: Mapping[str, Callable[..., Any]]
-    ) -> None:
-        super().__init__(undefined=jinja2.StrictUndefined, extensions=[_Assert])
-        self.count, self._allowed = count, tuple(functions.values())
-        self.filters = {name: self.filters[name] for name in _FILTERS}
-        self.globals = dict(functions)
-
-    def call(self, context: Context, called: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if called is self.count:
-            return called(*args)
-        of = getattr(called, "__self__", None)
-        is_method = isinstance(of, dict) and called.__name__ in _METHODS
-        if not (is_method or isinstance(called, Macro | jinja2.Undefined)) and not any(
-            called == each for each in self._allowed
-        ):
-            raise jinja2.TemplateRuntimeError(f"{quoted(called)} may not be called")
-        return super().call(context, called, *args, **kwargs)
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether a template may call something: what it is given here, and macros of its own."""
+        of_dict = isinstance(getattr(obj, "__self__", None), dict) and obj.__name__ in _METHODS
+        return of_dict or isinstance(obj, Macro) or obj in (self.count, *self.globals.values())
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """Return what an operator comes to: of numbers that are not large, but for ``+``."""
         # What is undefined says so itself.
         known = all(isinstance(each, int | float | jinja2.Undefined) for each in (left, right))
         if not known and operator != "+":
@@ -255,15 +222,3 @@ class _Counting(NodeTransformer):
             return node
         count = nodes.EnvironmentAttribute("count")
         return nodes.Call(count, [node], [], None, None, lineno=node.lineno)
-
-
-def _counting(tree: nodes.Template) -> nodes.Template:
-    for found in tree.find_all(_NOT_READ):
-        raise jinja2.TemplateRuntimeError(f"{type(found).__name__} is not read here")
-    counting: nodes.Template = _Counting().visit(tree)
-    return counting
-
-
-def _values(context: Context) -> dict[str, Any]:
-    """Return what a template hands on to those that it includes."""
-    return {name: each for name, each in context.get_all().items() if not callable(each)}
