@@ -265,7 +265,6 @@ ACCELFORGE_MACHINES: Changes = (
     ("fanout: 4}", "fanout: 4, reuse: input}", "shares no filter or output"),
     ("64 * 8\n    tensors: {keep: All}", "64\n    tensors: {keep: output}", "does not keep all"),
     ("[{name: compute, throughput: 1}]", "[]", "compute"),
-    ("size: inf", "size: 8 * 8", "Main has 8 words"),
     (
         "fanout: 4}]}",
         "fanout: 4}]}\n  - !Memory {name: Pool, size: 8, tensors: {keep: All}, "

@@ -40,15 +40,21 @@ class Node:
 def ended(part: Part, nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield the nodes of a file, outermost first, and refuse them unless a compute unit ends them.
 
+    The first memory, main memory, has no limit.
+
     Raises:
         HardwareError: no compute unit, or something after it.
     """
-    has_mac = False
+    has_main = has_mac = False
     for node in nodes:
         if has_mac:
             node.part.fail("stands after the compute unit; a chain ends there")
+        memory = node.memory
+        if memory and not has_main and memory.capacity_bits is not None:
+            part.note(f"the size of main memory {memory.name} is not read; it holds all of a layer")
+            node = replace(node, memory=replace(memory, capacity_bits=None))
         yield node
-        has_mac = node.mac is not None
+        has_main, has_mac = has_main or memory is not None, node.mac is not None
     if not has_mac:
         part.fail("has no compute unit at its end")
 
@@ -69,11 +75,8 @@ def hierarchy_of_nodes(
         elements += [element for _, element in node.fanouts]
         elements += [_plain(node.memory, word_bits)] if node.memory else []
         mac = node.mac or mac
-    ends = elements[:1] + elements[-1:]
-    if ends and isinstance(ends[0], MemoryElement) and ends[0].capacity_bits is not None:
-        part.note(f"the size of main memory {ends[0].name} is not read; it holds all of a layer")
-        elements[0] = replace(ends[0], capacity_bits=None)
-    if ends and isinstance(ends[1], MemoryElement) and not ends[1].keeps:
+    last = elements[-1] if elements else None
+    if isinstance(last, MemoryElement) and not last.keeps:
         mac = replace(mac, latches=TENSORS)
     try:
         return Hierarchy(elements, mac, word_bits, name, clock_mhz)

@@ -8,13 +8,12 @@ long a cycle is: it does one in each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
-from typing import Literal
+from typing import Literal, TypeVar
 
-from maestro_env.accelerators.files.accelforge_actions import SEPARATE, Action, action_of, limit_of
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -56,6 +55,14 @@ _BITS = ("bits_per_value", "bits_per_action")
 _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
 _OF_KEPT = ("tile_shape", "tensor_order_options", "force_memory_hierarchy_order")
 _LIMITS = "limits of mappings are not read, so that mappings may break them"
+_TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
+_SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
+_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
+_LATENCY = re.compile(
+    r"(sum|max)\(a\.n_calls(?:/a\.throughputforainactions\)|forainactions\)((?:/[0-9.e+-]+)+))"
+)
+_IF = re.compile(r" if (?:input|weight|output) else .*")
+_Number = TypeVar("_Number", int, Fraction)
 
 
 def arch_text(memories: list[Memory], lanes: int) -> str:
@@ -70,7 +77,7 @@ def arch_text(memories: list[Memory], lanes: int) -> str:
         lines.append(f"  - !Memory\n    name: {memory.name}\n    size: {size}")
         lines.append("    leak_power: 0\n    area: 0\n    tensors: {keep: All}")
         if memory.shared is None:
-            lines.append(f"    total_latency: {SEPARATE}")
+            lines.append(f"    total_latency: {_SEPARATE}")
         lines.append("    actions:")
         for action, limit in (("read", memory.reads), ("write", memory.writes)):
             throughput = memory.shared or limit or "inf"
@@ -101,7 +108,7 @@ def read_chain(root: Part) -> Chain:
     part, nodes = _enabled(root)
     try:
         for node in nodes:
-            rate = action_of(node, "compute").rate if node.tag == "Compute" else 1
+            rate = _action_of(node, "compute").rate if node.tag == "Compute" else 1
             if rate is None or rate > _MOST_LANES:
                 node.fail(
                     f"a throughput of {'inf' if rate is None else rate} is none of a cycle; give "
@@ -124,7 +131,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no accelerator of ours can be.
     """
     part, nodes = _enabled(root)
-    rates = [action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
+    rates = [_action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
     rate = rates[0] if rates else None
     clock = rate if rate is not None and rate > _MOST_LANES else None
     hertz = Fraction(1) if clock is None and rate is not None else clock
@@ -195,7 +202,7 @@ def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> FanoutElement:
     on_all = _set(part["tensors"]["keep"], sets) == _ALL
     if part["direction"].text() != "up_and_down" or not on_all:
         part.fail("is a toll on some tensors or one way; allowed: All, up_and_down")
-    read = action_of(part, "read")
+    read = _action_of(part, "read")
     if read.rate is not None:
         part.fail("has a throughput; allowed: a toll of energy alone")
     words = part.get("bits_per_value", YamlBlock())
@@ -234,7 +241,7 @@ def _memory(
     if any(key in kept for key in _OF_KEPT):
         node.note(_LIMITS)
     named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
-    read, write = action_of(node, "read"), action_of(node, "write")
+    read, write = _action_of(node, "read"), _action_of(node, "write")
     widths = {
         tensor: each.integer()
         for key, each in node.get("bits_per_value", YamlBlock()).named().items()
@@ -243,7 +250,7 @@ def _memory(
     return MemoryElement(
         name=node["name"].text(),
         keeps=_listed(frozenset().union(*named)) if named else TENSORS,
-        capacity_bits=limit_of(node["size"], Part.integer),
+        capacity_bits=_limit_of(node["size"], Part.integer),
         width_bits=widths or None,
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
@@ -251,7 +258,7 @@ def _memory(
     )
 
 
-def _ports(node: Part, read: Action, write: Action, hertz: Fraction | None) -> dict[str, float]:
+def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) -> dict[str, float]:
     """Return bits a cycle by field of a memory."""
     if hertz is None and not read.rate is write.rate is None:
         node.fail("has a throughput a second, where no compute unit says how long a cycle is")
@@ -269,11 +276,62 @@ def _ports(node: Part, read: Action, write: Action, hertz: Fraction | None) -> d
 
 
 def _mac(node: Part) -> MacElement:
-    units = action_of(node, "compute")
+    units = _action_of(node, "compute")
     rate = Fraction(1) if units.rate is None or units.rate > _MOST_LANES else units.rate
     if rate != int(rate):
         node.fail(f"does {float(rate):g} operations a cycle; allowed: whole numbers")
     return MacElement(simd=int(rate), pj=float(units.picojoules))
+
+
+@dataclass(frozen=True)
+class _Action:
+    """An action of a component.
+
+    Args:
+        rate: how often in a second; None without limit, or where it is not said.
+        picojoules: its energy.
+        bits: that it moves.
+        shared: there is one port for all actions.
+    """
+
+    rate: Fraction | None
+    picojoules: Fraction
+    bits: int
+    shared: bool
+
+
+def _action_of(node: Part, name: str) -> _Action:
+    """Return the action of a name of a component."""
+    shared, counted = _port(node)
+    bits = node.get("bits_per_action", "1")
+    if "actions" not in node:
+        return _Action(counted, Fraction(0), bits.integer(), shared)
+    found = [each for each in node["actions"].items() if each["name"].text() == name]
+    if len(found) != 1:
+        node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
+    (each,) = found
+    each.only("name", "energy", "throughput", "latency", "bits_per_action")
+    rate = _limit_of(each.get("throughput", "inf"), Part.positive)
+    if seconds := each.get("latency", "0").number():
+        rate = 1 / seconds if rate is None else each.fail("has a throughput and a latency")
+    picojoules = each.get("energy", "0").number() * 10**12
+    own = each.get("bits_per_action", bits.value)
+    return _Action(rate if counted is None else counted, picojoules, own.integer(), shared)
+
+
+def _limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
+    """Return a number, None for a limit that is infinite."""
+    text = _IF.sub("", part.text().strip())
+    return None if text in ("inf", ".inf") else read(replace(part, value=text))
+
+
+def _port(node: Part) -> tuple[bool, Fraction | None]:
+    """Whether all actions share a port, and how many of them there are a second if that is said."""
+    latency = node.get("total_latency", _TOGETHER)
+    if not (match := _LATENCY.fullmatch("".join(latency.text().split()))):
+        latency.fail(f"cannot be said; allowed: {_TOGETHER}, or max, or {_EXAMPLE}")
+    rates = replace(latency, value=(match[2] or "").strip("/").replace("/", "*"))
+    return match[1] == "sum", rates.positive() if match[2] else None
 
 
 def _set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from maestro_env.accelerators.files.timeloop_keys import (
@@ -102,7 +102,7 @@ def read_chain(root: Part) -> Chain:
         for leaf in leaves:
             if leaf.elsewhere or leaf.part.get("constraints", "").value:
                 leaf.part.fail("a machine of ours has no constraints; take them out")
-        return chain_of(part, _nodes(leaves))
+        return chain_of(part, map(_node, leaves))
     except HardwareError:
         # What no accelerator can be is refused alike everywhere.
         read_hierarchy(root)
@@ -118,7 +118,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no accelerator of ours can be.
     """
     part, leaves = _all_leaves(root)
-    nodes = list(_nodes(leaves))
+    nodes = list(map(_node, leaves))
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
     seconds = [each.given[CYCLE] for each in leaves if CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
@@ -227,17 +227,6 @@ def _side_by_side(leaves: list[_Leaf]) -> list[_Leaf]:
                 leaf.part.fail(f"{tensor} is kept by two memories side by side")
             kept.add(tensor)
     return leaves
-
-
-def _nodes(leaves: list[_Leaf]) -> Iterator[Node]:
-    """Yield the nodes; the depth of the first memory, main memory, is no limit."""
-    has_main = False
-    for node in map(_node, leaves):
-        if node.memory and not has_main:
-            has_main = True
-            yield replace(node, memory=replace(node.memory, capacity_bits=None))
-        else:
-            yield node
 
 
 def _node(leaf: _Leaf) -> Node:
