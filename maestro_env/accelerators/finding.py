@@ -149,15 +149,12 @@ def has_memories(text: str) -> bool:
         return False
     try:
         root, tool = _read(Path(text))
-        return "memories" in root or (tool is not None and _only_hierarchy(text))
+        if not tool:
+            return "memories" in root
     except HardwareError:
         return False
-
-
-def _only_hierarchy(text: str) -> bool:
-    """Say whether a file has an accelerator that two buffers cannot say."""
     try:
-        find_hardware(text)
+        hardware_of(tool.read_chain(root))
     except HardwareError:
         return True
     return False

@@ -18,7 +18,6 @@ _MAX_CHARACTERS = 2**22
 # Bits of the largest memory.
 _MOST = 2**53
 _MOST_NUMBER = 10**30
-_DEEPEST_NAMES = 30
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,19 @@ class Part:
 
     def knowing(self, parts: Mapping[str, Part]) -> Part:
         """Return this part with names for its expressions: those of other parts of the file."""
-        return replace(self, names=_Scope(parts, self.names))
+        known: dict[str, Fraction | None] = {}
+
+        def value(name: str) -> Fraction | None:
+            part = parts.get(name)
+            if part is None or not isinstance(part.value, str):
+                return self.names(name)
+            if name not in known:
+                # What a name stands for does not hold the name itself.
+                known[name] = self.names(name)
+                known[name] = value_of(part.value, value)
+            return known[name]
+
+        return replace(self, names=value)
 
     def refusing(self, refuse: Refuse) -> Part:
         """Return this part with another error."""
@@ -162,26 +173,6 @@ class Part:
         if not isinstance(self.value, YamlBlock):
             self.fail(f"expected 'name: value' lines, found {_shown(self.value)}")
         return self.value
-
-
-class _Scope:
-    """What names stand for: the expressions of parts of a file, or else what they did before."""
-
-    def __init__(self, parts: Mapping[str, Part], outer: Names) -> None:
-        self._parts, self._outer, self._depth = parts, outer, 0
-        self._known: dict[str, Fraction | None] = {}
-
-    def __call__(self, name: str) -> Fraction | None:
-        part = self._parts.get(name)
-        if part is None or not isinstance(part.value, str):
-            return self._outer(name)
-        if name not in self._known and self._depth < _DEEPEST_NAMES:
-            # What a name stands for does not hold the name itself.
-            self._known[name] = self._outer(name)
-            self._depth += 1
-            self._known[name] = value_of(part.value, self)
-            self._depth -= 1
-        return self._known.get(name)
 
 
 def read_yaml_file(
