@@ -7,17 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from maestro_env.accelerators.files.timeloop_keys import (
-    CYCLE,
-    INSTEAD,
-    KEYS,
-    OF_ESTIMATES,
-    OF_MAPPINGS,
-    OF_SPARSE,
-    RATES,
-    SYNONYMS,
-    USED,
-)
+from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -61,7 +51,7 @@ def architecture_text(memories: list[Memory]) -> str:
             attributes.insert(0, f"depth: {memory.words}")
         attributes += [
             f"{key}: {getattr(memory, field)}"
-            for key, (field, _) in RATES.items()
+            for key, (field, _) in keys.RATES.items()
             if getattr(memory, field) is not None
         ]
         if index > 1:
@@ -120,7 +110,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     part, leaves = _all_leaves(root)
     nodes = list(map(_node, leaves))
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
-    seconds = [each.given[CYCLE] for each in leaves if CYCLE in each.given]
+    seconds = [each.given[keys.CYCLE] for each in leaves if keys.CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
     word_bits = widths[0] if widths and isinstance(widths[0], int) else WORD_BITS
     return hierarchy_of_nodes(part, nodes, name, word_bits, clock)
@@ -147,13 +137,13 @@ class _Leaf:
         own = self.part.get("constraints", YamlBlock())
         own.only(*_KINDS)
         found = own[kind] if kind in own else self.elsewhere.get(kind, own.get(kind, YamlBlock()))
-        if any(key in found for key in OF_MAPPINGS):
+        if any(key in found for key in keys.OF_MAPPINGS):
             found.note(_FACTORS)
         return found
 
     def number(self, attribute: str) -> Part | None:
         """Return an attribute by any of its names, whose expression may name others."""
-        for name in SYNONYMS.get(attribute, (attribute,)):
+        for name in keys.SYNONYMS.get(attribute, (attribute,)):
             if name in self.given:
                 return self.given[name].knowing(self.given)
         return None
@@ -169,7 +159,7 @@ def _all_leaves(root: Part) -> tuple[Part, list[_Leaf]]:
     if "sparse_optimizations" in root:
         root.note(_SPARSE)
     variables = root.get("variables", YamlBlock()).named()
-    given = {key: each for key, each in variables.items() if key == CYCLE}
+    given = {key: each for key, each in variables.items() if key == keys.CYCLE}
     targets = _targets(root)
     leaves = list(_leaves(part.knowing(variables), given, targets))
     names = {leaf.part["name"].text() for leaf in leaves}
@@ -233,7 +223,7 @@ def _node(leaf: _Leaf) -> Node:
     part = leaf.part
     if "sparse_optimizations" in part:
         part.note(_SPARSE)
-    part.only(*KEYS, "sparse_optimizations")
+    part.only(*keys.OF_NODES, "sparse_optimizations")
     _check_attributes(part.get("attributes", YamlBlock()))
     fanouts = list(_fanouts(leaf))
     if part.tag == "Container":
@@ -246,14 +236,14 @@ def _node(leaf: _Leaf) -> Node:
 def _check_attributes(part: Part) -> None:
     """Refuse attributes that are neither read nor known to cost nothing; note what is sparse."""
     for key, each in part.named().items():
-        if key in INSTEAD:
-            each.fail(f"cannot be said; {INSTEAD[key]}")
-        if key in OF_SPARSE:
+        if key in keys.INSTEAD:
+            each.fail(f"cannot be said; {keys.INSTEAD[key]}")
+        if key in keys.OF_SPARSE:
             part.note(_SPARSE)
-        elif key not in (*USED, *OF_ESTIMATES):
-            hint = close_matches(key, USED)
+        elif key not in (*keys.USED, *keys.OF_ESTIMATES):
+            hint = close_matches(key, keys.USED)
             each.fail(
-                f"unknown attribute; {hint}allowed: {', '.join(USED)}, and names of estimates"
+                f"unknown attribute; {hint}allowed: {', '.join(keys.USED)}, and names of estimates"
             )
 
 
@@ -278,7 +268,7 @@ def _memory(leaf: _Leaf) -> MemoryElement:
     width = datawidth.integer()
     rates = {
         field: float(width * rate.positive())
-        for key, (_, field) in RATES.items()
+        for key, (_, field) in keys.RATES.items()
         if (rate := leaf.number(key)) is not None
     }
     buffers = leaf.number("multiple_buffering")
@@ -323,7 +313,7 @@ def _kept(part: Part, beside: bool) -> tuple[str, ...]:
 
 
 def _without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
-    part.only("no_reuse", long_name, *OF_MAPPINGS, *_TARGET)
+    part.only("no_reuse", long_name, *keys.OF_MAPPINGS, *_TARGET)
     return next((_tensors(part[key]) for key in ("no_reuse", long_name) if key in part), ())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-KEYS = (
+OF_NODES = (
     *("name", "class", "subclass", "attributes", "spatial", "constraints"),
     *("required_actions", "area_share"),
 )
