@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from maestro_env.base.errors import Refuse, quoted
@@ -30,11 +30,6 @@ class YamlBlock(dict[str, "Plain"]):
         self.tag, self.line = tag, line
         self.lines: dict[str, int] = {}
 
-    def inherit(self, key: str, value: Plain, other: YamlBlock) -> None:
-        """Take a value over from another block's key, with its line."""
-        self[key] = value
-        self.lines.setdefault(key, other.lines.get(key, other.line))
-
 
 Plain: TypeAlias = str | list["Plain"] | YamlBlock
 """A scalar is a text, as it is written."""
@@ -42,11 +37,12 @@ Plain: TypeAlias = str | list["Plain"] | YamlBlock
 
 @dataclass
 class _Open:
-    """A list or block that has not ended, its anchor, and the key whose value is to come."""
+    """A list or block that has not ended, its anchor, the key to come, and what it merges."""
 
     container: list[Plain] | YamlBlock
     anchor: str | None
     key: str | None = None
+    merged: list[Plain] = field(default_factory=list)
 
 
 class Builder:
@@ -80,7 +76,8 @@ class Builder:
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             ended = self._open.pop()
             if isinstance(ended.container, YamlBlock):
-                self._merge(event, ended.container)
+                # What is merged is complete here.
+                self._merge(event, ended.container, ended.merged)
             self._anchored[ended.anchor] = ended.container
 
     def _named(self, event: Any) -> Plain:
@@ -144,18 +141,15 @@ class Builder:
         else:
             around.key = None
             if key == _MERGE:
-                # What is merged is merged where it is complete, at the end of the block.
-                merged = container.setdefault(key, [])
-                assert isinstance(merged, list)
-                merged.append(value)
+                around.merged.append(value)
             else:
                 container[key] = value
 
-    def _merge(self, event: Any, block: YamlBlock) -> None:
+    def _merge(self, event: Any, block: YamlBlock, merged: list[Plain]) -> None:
         """Give a block what it lacks of those under its merge keys, the first one first."""
-        for key in (_MERGE, _DEEP_MERGE):
-            value = block.pop(key, [])
-            for each in value if isinstance(value, list) else [value]:
+        deep = [block.pop(_DEEP_MERGE, [])]
+        for key, values in ((_MERGE, merged), (_DEEP_MERGE, deep)):
+            for each in values:
                 for other in each if isinstance(each, list) else [each]:
                     if not isinstance(other, YamlBlock):
                         self._fail(event, f"{key} has something else than blocks")
@@ -165,7 +159,8 @@ class Builder:
         for key, value in other.items():
             own = block.get(key)
             if own is None:
-                block.inherit(key, value, other)
+                block[key] = value
+                block.lines.setdefault(key, other.lines.get(key, other.line))
             elif deep and isinstance(own, YamlBlock) and isinstance(value, YamlBlock):
                 self._count(event, len(own))
                 block[key] = both = copy(own)
