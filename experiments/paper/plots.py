@@ -42,7 +42,9 @@ def draw_band(
     """Draw figures against samples, and a band between their lower and upper ends."""
     samples, figures, low, high = band
     axes.plot(samples, figures, color=colour, label=label)
-    axes.fill_between(samples, low, high, color=colour, alpha=alpha, linewidth=0)
+    # A band that nowhere has two ends would leave a logarithmic axis without limits.
+    if np.isfinite([low, high]).all(axis=0).any():
+        axes.fill_between(samples, low, high, color=colour, alpha=alpha, linewidth=0)
 
 
 def finish(axes: Axes, title: str, weight: str = "bold", **settings: Any) -> None:
