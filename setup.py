@@ -7,6 +7,8 @@ from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
 from setuptools import setup
 
 ROOT = Path(__file__).parent
+# Folders at the top that are packages of maestro_env, by links that archives do not hold.
+LINKED = ("clustering", "experiments", "mappers")
 # MAPPING_SANITIZE=1 builds with the address and undefined-behaviour sanitizers, MAPPING_DEBUG=1
 # without optimisation. Python's own flags make signed overflow wrap, which would hide it.
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-g"]
@@ -44,6 +46,10 @@ extension = Pybind11Extension(
     extra_link_args=["-pthread", *sanitize],
 )
 
+for folder in LINKED:
+    link = ROOT / "maestro_env" / folder
+    if not link.exists():
+        link.symlink_to(Path("..", folder))
 ParallelCompile("NPY_NUM_BUILD_JOBS", needs_recompile=is_outdated).install()
 setup(
     ext_modules=[extension],

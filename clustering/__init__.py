@@ -1,11 +1,14 @@
 """Which parameters of a map space share an agent (Algorithm 1 of the paper)."""
 
-from clustering.algorithm import AGENTS, Clustering, cluster
-from clustering.dependence import MEASURES, Dependence, measure_dependence
-from clustering.errors import ClusteringError, GroupingError, SamplesError
-from clustering.groups import AgentGroups
-from clustering.samples import KINDS, Samples
-from clustering.tree import LINKAGES, Tree
+from maestro_env.clustering.algorithm import AGENTS, Clustering, cluster
+from maestro_env.clustering.dependence import MEASURES, Dependence, measure_dependence
+from maestro_env.clustering.errors import ClusteringError, GroupingError, SamplesError
+from maestro_env.clustering.groups import AgentGroups
+from maestro_env.clustering.samples import KINDS, Samples
+from maestro_env.clustering.tree import LINKAGES, Tree
+
+if __name__ != "maestro_env.clustering":
+    raise ImportError("this folder is the package maestro_env.clustering: import that")
 
 __all__ = [
     "AGENTS",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clustering.dependence import Dependence, measure_dependence
-from clustering.errors import GroupingError
-from clustering.groups import AgentGroups
-from clustering.samples import Samples
-from clustering.tree import Tree, agglomerate, cut_at, cut_to_agents
+from maestro_env.clustering.dependence import Dependence, measure_dependence
+from maestro_env.clustering.errors import GroupingError
+from maestro_env.clustering.groups import AgentGroups
+from maestro_env.clustering.samples import Samples
+from maestro_env.clustering.tree import Tree, agglomerate, cut_at, cut_to_agents
 
 AGENTS = 6
 """Default number of agents: the smaller of the paper's two best numbers (Fig. 6)."""

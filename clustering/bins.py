@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from clustering.samples import Floats, Integers, Samples, loops_of
+from maestro_env.clustering.samples import Floats, Integers, Samples, loops_of
 
 BINS = 8
 

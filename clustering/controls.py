@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clustering.dependence import Dependence
-from clustering.groups import AgentGroups
-from clustering.samples import Floats, Integers
-from clustering.tree import require_agents
+from maestro_env.clustering.dependence import Dependence
+from maestro_env.clustering.groups import AgentGroups
+from maestro_env.clustering.samples import Floats, Integers
+from maestro_env.clustering.tree import require_agents
 
 # Least gain of an exchange: less is rounding.
 _GAIN = 1e-12

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustering.bins import of_pairs
-from clustering.errors import GroupingError, SamplesError, unknown
-from clustering.interaction import interaction
-from clustering.samples import Booleans, Floats, Integers, Samples
+from maestro_env.clustering.bins import of_pairs
+from maestro_env.clustering.errors import GroupingError, SamplesError, unknown
+from maestro_env.clustering.interaction import interaction
+from maestro_env.clustering.samples import Booleans, Floats, Integers, Samples
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustering.errors import GroupingError, unknown
-from clustering.samples import Integers
+from maestro_env.clustering.errors import GroupingError, unknown
+from maestro_env.clustering.samples import Integers
 
 
 @dataclass(frozen=True)

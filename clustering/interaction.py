@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clustering.bins import of_pairs
-from clustering.errors import SamplesError
-from clustering.samples import Floats, Integers, Samples
+from maestro_env.clustering.bins import of_pairs
+from maestro_env.clustering.errors import SamplesError
+from maestro_env.clustering.samples import Floats, Integers, Samples
 
 
 def interaction(samples: Samples) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clustering.errors import SamplesError, unknown
+from maestro_env.clustering.errors import SamplesError, unknown
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustering.algorithm import Clustering, cluster
-from clustering.errors import GroupingError
-from clustering.samples import Integers, Samples
+from maestro_env.clustering.algorithm import Clustering, cluster
+from maestro_env.clustering.errors import GroupingError
+from maestro_env.clustering.samples import Integers, Samples
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from clustering.dependence import Dependence
-from clustering.errors import GroupingError, unknown
-from clustering.groups import AgentGroups
-from clustering.samples import Floats
+from maestro_env.clustering.dependence import Dependence
+from maestro_env.clustering.errors import GroupingError, unknown
+from maestro_env.clustering.groups import AgentGroups
+from maestro_env.clustering.samples import Floats
 
 # Decimals to which dependences are compared, so that rounding does not decide between equals.
 _DECIMALS = 12

@@ -6,12 +6,12 @@ import sys
 
 from stable_baselines3 import PPO
 
-from experiments.shell import cli
 from maestro_env.environments.improving import MaestroImproveVectorEnv
 from maestro_env.environments.sb3 import SB3VecEnv
-from mappers import register_mapper
-from mappers.base import Mapper
-from mappers.learners.threads import one_thread
+from maestro_env.experiments.shell import cli
+from maestro_env.mappers import register_mapper
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.learners.threads import one_thread
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=200_000, help="mappings of each search")

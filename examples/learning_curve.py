@@ -9,11 +9,11 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
 import maestro_env
-from experiments.shown.plots import new_figure, save
-from experiments.shown.statistics import bootstrap_interval, iqm
 from maestro_env.environments.named import EPISODE_LENGTH, TASKS
 from maestro_env.environments.sb3 import SB3VecEnv
-from mappers.learners.threads import one_thread
+from maestro_env.experiments.shown.plots import new_figure, save
+from maestro_env.experiments.shown.statistics import bootstrap_interval, iqm
+from maestro_env.mappers.learners.threads import one_thread
 
 flags, names = argparse.ArgumentParser(description=__doc__), [each.name for each in TASKS]
 flags.add_argument("--task", default="edge-resnet18_l2-edp", choices=[*names, "all"])

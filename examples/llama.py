@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
-from experiments.network.networks import map_network
+from maestro_env.experiments.network.networks import map_network
 
 WIDTH, HEADS, KEY_HEADS, HIDDEN, BLOCKS = 4096, 32, 8, 14336, 32
 OF_HEAD = WIDTH // HEADS

@@ -13,8 +13,8 @@ from torchrl.modules import MLP, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 
 from maestro_env import parallel_env
-from mappers.base import Mapper
-from mappers.learners.threads import one_thread
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.learners.threads import one_thread
 
 BATCH = 100
 

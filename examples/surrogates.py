@@ -11,9 +11,9 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.shell import cli
 from maestro_env import find_objective
 from maestro_env.datasets.parquet import open_dataset
+from maestro_env.experiments.shell import cli
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=20_000, help="mappings of each layer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from experiments.shell import cli
+from maestro_env.experiments.shell import cli
 
 
 def main() -> None:
@@ -17,9 +17,9 @@ def main() -> None:
 
 def _describe(arguments: list[str]) -> int:
     """Answer ``--help`` and ``--version``, or say which commands there are."""
-    from experiments.shell.telling import say, tell
     from maestro_env import __version__
     from maestro_env.base.errors import UnknownNameError
+    from maestro_env.experiments.shell.telling import say, tell
 
     names = cli.command_names()
     if arguments in ([], ["--help"], ["-h"]):

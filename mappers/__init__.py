@@ -1,7 +1,7 @@
 """Search algorithms by name.
 
 To add one here, write its file and add a line to ``MAPPERS``. Programs add theirs with
-``register_mapper``, packages with an entry point (``mappers.outside``).
+``register_mapper``, packages with an entry point (``maestro_env.mappers.outside``).
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import UnknownNameError, quoted
-from mappers.base import Mapper, StartConfig
-from mappers.outside import load, make, packaged, require_mapper, require_name
-from mappers.settings import changed
+from maestro_env.mappers.base import Mapper, StartConfig
+from maestro_env.mappers.outside import load, make, packaged, require_mapper, require_name
+from maestro_env.mappers.settings import changed
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+if __name__ != "maestro_env.mappers":
+    raise ImportError("this folder is the package maestro_env.mappers: import that")
 
 __all__ = [
     "MAPPERS",
@@ -31,28 +34,28 @@ __all__ = [
 ]
 
 MAPPERS: Mapping[str, str] = {
-    "random": "mappers.random:RandomMapper",
-    "random_log": "mappers.random:LogRandomMapper",
-    "bo": "mappers.bo:BayesianMapper",
-    "ga": "mappers.ga:GeneticMapper",
-    "ga_log": "mappers.ga:LogGeneticMapper",
-    "gamma": "mappers.gamma:GammaMapper",
-    "pbil": "mappers.pbil:PbilMapper",
-    "library": "mappers.library:LibraryMapper",
-    "marl": "mappers.marl:MarlMapper",
-    "marl_clustered": "mappers.marl:ClusteredMarlMapper",
-    "marl_mlp": "mappers.marl:NetworkMarlMapper",
-    "marl_paper": "mappers.marl:PaperMarlMapper",
-    "maddpg": "mappers.maddpg:MaddpgMapper",
-    "masac": "mappers.masac:MasacMapper",
-    "qmix": "mappers.qmix:QmixMapper",
-    "optimum": "mappers.optimum:OptimumMapper",
-    "optuna": "mappers.optuna:OptunaMapper",
-    "prior": "mappers.prior:PriorMapper",
-    "prior_adapted": "mappers.prior_adapted:AdaptedPriorMapper",
-    "ppo": "mappers.ppo:PpoMapper",
-    "ppo_box": "mappers.ppo:BoxPpoMapper",
-    "ppo_tuned": "mappers.ppo:TunedPpoMapper",
+    "random": "maestro_env.mappers.random:RandomMapper",
+    "random_log": "maestro_env.mappers.random:LogRandomMapper",
+    "bo": "maestro_env.mappers.bo:BayesianMapper",
+    "ga": "maestro_env.mappers.ga:GeneticMapper",
+    "ga_log": "maestro_env.mappers.ga:LogGeneticMapper",
+    "gamma": "maestro_env.mappers.gamma:GammaMapper",
+    "pbil": "maestro_env.mappers.pbil:PbilMapper",
+    "library": "maestro_env.mappers.library:LibraryMapper",
+    "marl": "maestro_env.mappers.marl:MarlMapper",
+    "marl_clustered": "maestro_env.mappers.marl:ClusteredMarlMapper",
+    "marl_mlp": "maestro_env.mappers.marl:NetworkMarlMapper",
+    "marl_paper": "maestro_env.mappers.marl:PaperMarlMapper",
+    "maddpg": "maestro_env.mappers.maddpg:MaddpgMapper",
+    "masac": "maestro_env.mappers.masac:MasacMapper",
+    "qmix": "maestro_env.mappers.qmix:QmixMapper",
+    "optimum": "maestro_env.mappers.optimum:OptimumMapper",
+    "optuna": "maestro_env.mappers.optuna:OptunaMapper",
+    "prior": "maestro_env.mappers.prior:PriorMapper",
+    "prior_adapted": "maestro_env.mappers.prior_adapted:AdaptedPriorMapper",
+    "ppo": "maestro_env.mappers.ppo:PpoMapper",
+    "ppo_box": "maestro_env.mappers.ppo:BoxPpoMapper",
+    "ppo_tuned": "maestro_env.mappers.ppo:TunedPpoMapper",
 }
 """Name to ``module:class``. A module is imported when one of its mappers is made."""
 
@@ -113,7 +116,7 @@ def make_mapper(text: str) -> Mapper[Any]:
     own = name in MAPPERS
     made = mapper_class(config) if own else make(f"mapper {name}", mapper_class, config)
     if isinstance(config, StartConfig) and config.start == "prior":
-        from mappers.prior import PriorOpening  # Others need not load a policy.
+        from maestro_env.mappers.prior import PriorOpening  # Others need not load a policy.
 
         made.opening = PriorOpening()
     return made

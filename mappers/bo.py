@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.mappers.base import AskMapper
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.operators import mutate, uniform_crossover, unseen
+from maestro_env.mappers.parts.surrogates import Forest, GaussianProcess, Surrogate, features
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
-from mappers.base import AskMapper
-from mappers.parts.arrays import Floats
-from mappers.parts.draws import DRAWS
-from mappers.parts.operators import mutate, uniform_crossover, unseen
-from mappers.parts.surrogates import Forest, GaussianProcess, Surrogate, features
-from mappers.settings import setting
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
     "forest": lambda config, rng: Forest(config.trees, rng),

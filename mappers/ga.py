@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maestro_env.mappers.base import AskTellMapper, StartConfig
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.operators import mutate, tournament, uniform_crossover
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
-from mappers.base import AskTellMapper, StartConfig
-from mappers.parts.arrays import Floats
-from mappers.parts.draws import DRAWS
-from mappers.parts.operators import mutate, tournament, uniform_crossover
-from mappers.settings import setting
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ import numpy as np
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.parts import gamma_operators as operators
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.genes import Genes
+from maestro_env.mappers.parts.operators import unseen
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import MapSpace, Points, Space
-from mappers.base import AskTellMapper
-from mappers.parts import gamma_operators as operators
-from mappers.parts.arrays import Floats
-from mappers.parts.genes import Genes
-from mappers.parts.operators import unseen
-from mappers.settings import setting
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,16 @@ from maestro_env.evaluation.transfer import (
     layer_octaves,
     transfer,
 )
+from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.moves import refine
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import read_table
 from maestro_env.workloads.finding import all_layers
-from mappers.agents.elites import Elites
-from mappers.agents.heads import Heads
-from mappers.agents.moves import refine
-from mappers.base import Mapper
-from mappers.parts.arrays import Floats
-from mappers.parts.draws import log_uniform
-from mappers.settings import setting
 
 # Of the distance between accelerators beside that between layers: once all of it, once little.
 _WEIGHTS = (1.0, 0.1)

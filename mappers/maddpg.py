@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
-from mappers.learners.off_policy.learner import Settings
-from mappers.learners.off_policy.maddpg import Maddpg
+from maestro_env.mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
+from maestro_env.mappers.learners.off_policy.learner import Settings
+from maestro_env.mappers.learners.off_policy.maddpg import Maddpg
 
 
 class MaddpgMapper(ReplayMapper[ReplayConfig]):

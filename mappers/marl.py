@@ -9,19 +9,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from clustering import AGENTS
+from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.agents.fused import FusedAgents
+from maestro_env.mappers.agents.grouped import GroupedMapper, RelativeRewards
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.moves import explore, refine
+from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.agents.team import Agents
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points
-from mappers.agents.config import MarlConfig
-from mappers.agents.elites import Elites
-from mappers.agents.fused import FusedAgents
-from mappers.agents.grouped import GroupedMapper, RelativeRewards
-from mappers.agents.heads import Heads
-from mappers.agents.moves import explore, refine
-from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Agents
-from mappers.parts.arrays import Floats, Integers
 
 # A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3
@@ -42,7 +42,7 @@ class MarlMapper(GroupedMapper[MarlConfig]):
         super().__init__(config)
         if self.config.policy == "mlp" and self.config.backend == "torch":
             # Agents without networks need no torch; those with are refused at once where it lacks.
-            import_module("mappers.agents.networks")
+            import_module("maestro_env.mappers.agents.networks")
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, space = self.config, evaluator.space
@@ -126,7 +126,7 @@ class _MarlSearch:
         elif config.backend == "fused":
             self._team = FusedAgents(heads, agents, config, bias, self.rng)
         else:
-            from mappers.agents.networks import NetworkAgents
+            from maestro_env.mappers.agents.networks import NetworkAgents
 
             self._team = NetworkAgents(heads, agents, config, bias, self.rng)
         self._elites = Elites(config.memory, len(agents))

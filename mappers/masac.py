@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
-from mappers.learners.off_policy.learner import Settings
-from mappers.learners.off_policy.masac import Masac
-from mappers.settings import setting
+from maestro_env.mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
+from maestro_env.mappers.learners.off_policy.learner import Settings
+from maestro_env.mappers.learners.off_policy.masac import Masac
+from maestro_env.mappers.settings import setting
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.marl import MarlMapper
+from maestro_env.mappers.prior import PriorMapper
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import OptimumSearch, require_bounded
-from mappers.base import Mapper
-from mappers.marl import MarlMapper
-from mappers.prior import PriorMapper
-from mappers.settings import setting
 
 _NODES = 100_000
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.mappers.base import AskMapper
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.mapspace.unit_cube import choices_at, share_at
-from mappers.base import AskMapper
-from mappers.settings import setting
 
 try:
     import optuna
@@ -22,7 +22,7 @@ try:
     from optuna.samplers import TPESampler
     from optuna.trial import FrozenTrial, Trial
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.optuna", str(error.name), "optuna") from error
+    raise MissingExtraError("maestro_env.mappers.optuna", str(error.name), "optuna") from error
 
 
 _KEY = "violation"

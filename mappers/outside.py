@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.errors import MaestroEnvError, quoted
-from mappers.base import Mapper
-from mappers.settings import is_config
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.settings import is_config
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -42,7 +42,9 @@ def require_name(what: str, name: str, owners: Mapping[str, str]) -> None:
 def require_mapper(what: str, found: object) -> type[Mapper[Any]]:
     """Return ``found``, or raise a ``MapperError`` if it is no complete class of mappers."""
     if not (isinstance(found, type) and issubclass(found, Mapper)):
-        raise MapperError(f"{what} is {quoted(found)}; allowed: a subclass of mappers.base.Mapper")
+        raise MapperError(
+            f"{what} is {quoted(found)}; allowed: a subclass of maestro_env.mappers.base.Mapper"
+        )
     if lacking := sorted(found.__abstractmethods__):
         raise MapperError(f"{what} lacks {', '.join(lacking)}; define it in {found.__name__}")
     if not is_config(found.DEFAULT):

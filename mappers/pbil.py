@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
-from mappers.base import AskTellMapper
-from mappers.parts.arrays import Floats
-from mappers.parts.draws import DRAWS
-from mappers.settings import setting
 
 # A past generation with less weight is forgotten.
 _NEGLIGIBLE = 1e-12

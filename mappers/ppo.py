@@ -13,8 +13,8 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import REWARDS
-from mappers.base import Mapper
-from mappers.settings import SettingError, setting
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.settings import SettingError, setting
 
 try:
     import torch
@@ -22,10 +22,10 @@ try:
     from stable_baselines3.common.logger import Logger
 
     from maestro_env.environments.sb3 import SB3VecEnv
-    from mappers.learners.choices import ChoicesPolicy, FusedPolicy
-    from mappers.learners.threads import one_thread
+    from maestro_env.mappers.learners.choices import ChoicesPolicy, FusedPolicy
+    from maestro_env.mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
+    raise MissingExtraError("maestro_env.mappers.ppo", str(error.name), "rl") from error
 
 
 @dataclass(frozen=True)

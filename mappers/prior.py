@@ -12,16 +12,16 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.parts.variants import Variants
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.prior.expected import gap_warning
 from maestro_env.prior.proposals import Prior, Proposals, likeliest, load_prior
 from maestro_env.prior.warning import prior_warning, seen_warning
-from mappers.agents.elites import Elites
-from mappers.base import AskTellMapper
-from mappers.parts.arrays import Floats
-from mappers.parts.draws import log_uniform
-from mappers.parts.variants import Variants
-from mappers.settings import setting
 
 # Samples between two looks at what is best.
 _BATCH = 32

@@ -12,19 +12,19 @@ from maestro_env.base.errors import MapSpaceError, MissingExtraError
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.mappers.prior import PriorConfig, PriorMapper
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import load_prior
 from maestro_env.prior.proposer import Networks, Proposer
-from mappers.parts.arrays import Floats
-from mappers.prior import PriorConfig, PriorMapper
-from mappers.settings import setting
 
 try:
-    from mappers.learners.prior.learner import Learner
-    from mappers.learners.prior.policy import Policy, TraceBatch
-    from mappers.learners.threads import one_thread
+    from maestro_env.mappers.learners.prior.learner import Learner
+    from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
+    from maestro_env.mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.prior_adapted", str(error.name), "rl") from error
+    raise MissingExtraError("maestro_env.mappers.prior_adapted", str(error.name), "rl") from error
 
 # Logarithms of values closer than this differ by chance.
 _LEAST_SPREAD = 0.02

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mappers.agents.episodes import Seen
-from mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.value_based.course import LEARNERS
-from mappers.learners.value_based.settings import Settings
-from mappers.parts.arrays import Floats, Integers
-from mappers.settings import setting
+from maestro_env.mappers.agents.episodes import Seen
+from maestro_env.mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.value_based.course import LEARNERS
+from maestro_env.mappers.learners.value_based.settings import Settings
+from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.settings import setting
 
 # ReLUs of each hidden layer, as of the networks of the other mappers.
 _HIDDEN = (64, 64)

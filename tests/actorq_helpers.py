@@ -11,9 +11,9 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from mappers.learners.quantised.actorq import ActorQ, Plan, Spaces
-from mappers.learners.quantised.quantiser import Layers
-from mappers.learners.quantised.shared import SharedArray, SharedWeights
+from maestro_env.mappers.learners.quantised.actorq import ActorQ, Plan, Spaces
+from maestro_env.mappers.learners.quantised.quantiser import Layers
+from maestro_env.mappers.learners.quantised.shared import SharedArray, SharedWeights
 
 SLEPT = 0.01
 """Seconds of a step."""

@@ -14,13 +14,19 @@ import numpy as np
 from bounds import random_layer, random_machine
 from technology_helpers import random_technology
 
-from experiments.commands.verify.bounds.boxes import INNERMOST, Table, first, last, whole
-from experiments.commands.verify.bounds.facts import Facts
-from experiments.commands.verify.bounds.lower import lower_bounds
 from maestro_env import _native
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
+from maestro_env.experiments.commands.verify.bounds.boxes import (
+    INNERMOST,
+    Table,
+    first,
+    last,
+    whole,
+)
+from maestro_env.experiments.commands.verify.bounds.facts import Facts
+from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
 
 

@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 from optimum_helpers import EDP, certified, solve
 
-from experiments.commands.verify.bounds.facts import Facts
-from experiments.commands.verify.certificate.blocks import EVALUATE, Block, read_block, read_roots
-from experiments.commands.verify.certificate.check import verify
-from experiments.commands.verify.certificate.stream import open_stream
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify.bounds.facts import Facts
+from maestro_env.experiments.commands.verify.certificate.blocks import (
+    EVALUATE,
+    Block,
+    read_block,
+    read_roots,
+)
+from maestro_env.experiments.commands.verify.certificate.check import verify
+from maestro_env.experiments.commands.verify.certificate.stream import open_stream
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

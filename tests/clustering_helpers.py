@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clustering import AgentGroups, Dependence, Samples
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer, find_objective
+from maestro_env.clustering import AgentGroups, Dependence, Samples
 
 
 def sizes_samples(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from experiments.shell import cli
+from maestro_env.experiments.shell import cli
 
 audit = partial(cli.main, "audit")
 bench = partial(cli.main, "bench")

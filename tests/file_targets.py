@@ -21,12 +21,12 @@ from certificate_forger import TINY, tiny
 from optimum_helpers import EDP, every_vector
 from test_architecture_files import ACCELFORGE, TIMELOOP
 
-from experiments.commands.benchmark.program import ProgramError, ProgramMapper
-from experiments.commands.verify.certificate.check import verify
 from maestro_env.accelerators.finding import built_chips, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.commands.benchmark.program import ProgramError, ProgramMapper
+from maestro_env.experiments.commands.verify.certificate.check import verify
 from maestro_env.workloads.files.onnx_network import read_onnx
 
 FOLDER = tempfile.TemporaryDirectory()

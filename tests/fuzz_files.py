@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CORPORA = Path(__file__).parents[1] / "build" / "fuzz"
-INSTRUMENTED = ["maestro_env", "experiments.commands"]
+INSTRUMENTED = ["maestro_env", "maestro_env.experiments.commands"]
 LONGEST = 60  # seconds of an input
 TARGETS = ("parser", "certificates", "accelerators", "onnx", "programs")
 

@@ -17,9 +17,9 @@ from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import MAPPERS, PROVERS, make_mapper
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
-from mappers import MAPPERS, PROVERS, make_mapper
 
 # Settings with which every mapper learns within a few hundred samples, and cheaply.
 _QUICK = {

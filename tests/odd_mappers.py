@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
-from mappers.base import Mapper
+from maestro_env.mappers.base import Mapper
 
 
 class Failing(Mapper):
@@ -71,7 +71,7 @@ ODD = {each.__name__.lower(): f"{__name__}:{each.__name__}" for each in _CLASSES
 
 # Run by every process that starts with its directory on the path.
 SITE = """
-import mappers
+from maestro_env import mappers
 from odd_mappers import ODD
 mappers.MAPPERS = {**mappers.MAPPERS, **ODD}
 """

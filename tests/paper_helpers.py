@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import QUICK, Folder, Item, Scale
-from experiments.paper.ledger import Arena, Run, goal, make_arenas
-from experiments.search.cells import Finished
-from experiments.search.windows import Windows
+from maestro_env.experiments.paper.frame import QUICK, Folder, Item, Scale
+from maestro_env.experiments.paper.ledger import Arena, Run, goal, make_arenas
+from maestro_env.experiments.search.cells import Finished
+from maestro_env.experiments.search.windows import Windows
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss, one_hot
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Settings
-from mappers.learners.off_policy.networks import Networks, tensor
-from mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner, Settings
+from maestro_env.mappers.learners.off_policy.networks import Networks, tensor
+from maestro_env.mappers.learners.replay.layouts import Batch
 
 Noise = Callable[[int], list[Tensor]]
 

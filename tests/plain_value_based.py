@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
-from mappers.learners.off_policy.networks import Networks, tensor
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.value_based.learner import ValueLearner
+from maestro_env.mappers.learners.off_policy.networks import Networks, tensor
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
 
 
 def modules(networks: Networks, sizes: Sequence[Sequence[int]]) -> list[nn.Sequential]:

@@ -23,18 +23,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from optimum_helpers import EDP, LATENCY, problem
 
-from experiments.commands.verify.certificate.check import verify
-from experiments.problems.drawn import between
-from experiments.problems.unusual import MACHINES, unusual_problems
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify.certificate.check import verify
+from maestro_env.experiments.problems.drawn import between
+from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.solving import Limits, solve
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 REPORTED = (
     *("mobilenetv2_l2", "mobilenetv2_l3", "mobilenetv2_l51", "vgg16_l1", "vgg16_l2", "vgg16_l8"),

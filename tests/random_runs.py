@@ -18,16 +18,21 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from experiments.shell import cli
-from experiments.shell.files import read_json
 from maestro_env.accelerators.finding import built_chips
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import read_json
 from maestro_env.workloads.finding import all_layers
 
 LAYERS = [layer.name for layer in all_layers()]
 ANY_MEMORIES = ["random", "random_log", "ga", "ga_log", "pbil", "bo", "optuna"]
 MAPPERS = [*ANY_MEMORIES, "gamma", "library", "marl", "marl_clustered", "marl_paper", "optimum"]
 MAPPERS += ["prior", "prior_adapted", "marl_mlp", "maddpg", "qmix", "ppo", "ppo_box"]
-SLOW = ("experiments.commands.run", "matplotlib.backends.backend_agg", "matplotlib.figure", "torch")
+SLOW = (
+    "maestro_env.experiments.commands.run",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.figure",
+    "torch",
+)
 FILES = ("config.json", "trace.csv.gz", "summary.json", "convergence.png")
 BEST = ("best_cost.json", "best_mapping.json", "best_mapping.txt")
 PATIENCE = 600

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from ray_works import Spinning
 
-from experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_cells
 
 _CORES = 2
 _KINDS = {0.02: 1000, 2.0: 20}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.store.records import Record, Show
+from maestro_env.experiments.store.records import Record, Show
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from commands import run as main
 
-from experiments.shell.files import write_record
+from maestro_env.experiments.shell.files import write_record
 
 LAYER = "gemm:M=64,N=64,K=64"
 FILES = {

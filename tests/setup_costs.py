@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.shown.statistics import iqm
 from maestro_env import MapSpace, Problem, find_hardware, find_layer, find_objective
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.status import OK, Rows
+from maestro_env.experiments.shown.statistics import iqm
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import Points
-from mappers import make_mapper
 
 LAYERS = ("mobilenetv2_l2", "vgg16_l2", "resnet50_l2", "bert_base_l4")
 SAMPLES, SECONDS, SETUP, NEAR = 2000, 0.005, 1000.0, 1.05

@@ -24,15 +24,21 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.sweep.report import report
-from experiments.search.goals import ProblemConfig
-from experiments.store.pool import run_cells
-from experiments.store.records import Show
-from experiments.study.sweep.axes import Sweep, make_sweep
-from experiments.study.sweep.checks import check
-from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
-from experiments.study.sweep.results import TABLE
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.experiments.commands.sweep.report import report
+from maestro_env.experiments.search.goals import ProblemConfig
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.records import Show
+from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
+from maestro_env.experiments.study.sweep.checks import check
+from maestro_env.experiments.study.sweep.chunks import (
+    NUMBERS,
+    VECTOR,
+    Chunk,
+    chunk_sizes,
+    open_sweep,
+)
+from maestro_env.experiments.study.sweep.results import TABLE
 from maestro_env.workloads.finding import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import Agents
+from maestro_env.mappers.parts.arrays import Integers
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.agents.team import Agents
-from mappers.parts.arrays import Integers
 
 SMALL = Heads(MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(num_pes=8)))
 LARGE = Heads(MapSpace(find_layer("resnet18_l2"), find_hardware("paper")))

@@ -169,7 +169,7 @@ def test_files_of_products_have_plain_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for command in ("run.draw_convergence", "optimum._draw"):
-        monkeypatch.setattr(f"experiments.commands.{command}", lambda *_: None)
+        monkeypatch.setattr(f"maestro_env.experiments.commands.{command}", lambda *_: None)
     layer = ["--layer=gemm:M=4,N=3,K=2", "--objective=latency*area"]
     assert run([*layer, "--mapper=random", "--samples=20"]) == 0
     assert optimum([*layer, "--start=0"]) == 0

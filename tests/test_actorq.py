@@ -12,9 +12,14 @@ from actorq_helpers import SIZE, publish
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mappers.learners.quantised.packet import COMPUTED, SENT, Packet
-from mappers.learners.quantised.quantiser import Layers, coded, codes_of
-from mappers.learners.quantised.shared import RateLimiter, SharedArray, SharedRows, SharedWeights
+from maestro_env.mappers.learners.quantised.packet import COMPUTED, SENT, Packet
+from maestro_env.mappers.learners.quantised.quantiser import Layers, coded, codes_of
+from maestro_env.mappers.learners.quantised.shared import (
+    RateLimiter,
+    SharedArray,
+    SharedRows,
+    SharedWeights,
+)
 
 WIDTHS = (3, 8, 5, 2)
 RANGES = [(np.array([-2], np.float32), np.array([3], np.float32))] * 3

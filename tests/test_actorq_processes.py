@@ -19,12 +19,12 @@ pytest.importorskip("torch", reason="needs the extra rl")
 
 import torch
 
-from mappers.learners.quantised import actorq
-from mappers.learners.quantised.actorq import ACTING, DISCOUNT, STEPS, ActorError, Plan
-from mappers.learners.quantised.quantiser import Layers
-from mappers.learners.quantised.single import FOLLOW, Ddpg, Dqn, SingleLearner
-from mappers.learners.replay.layouts import Batch
-from mappers.parts.arrays import Floats32
+from maestro_env.mappers.learners.quantised import actorq
+from maestro_env.mappers.learners.quantised.actorq import ACTING, DISCOUNT, STEPS, ActorError, Plan
+from maestro_env.mappers.learners.quantised.quantiser import Layers
+from maestro_env.mappers.learners.quantised.single import FOLLOW, Ddpg, Dqn, SingleLearner
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.parts.arrays import Floats32
 
 
 def files() -> set[Path]:

@@ -14,16 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import GROUPS, LATENCY, PARTITION, planted
 
-from clustering import AgentGroups, SamplesError, cluster
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.clustering import AgentGroups, SamplesError, cluster
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.grouping import (
+    AgentsError,
+    group_parameters,
+    read_groups,
+    samples_of,
+)
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers.agents.config import MarlConfig
-from mappers.agents.grouping import AgentsError, group_parameters, read_groups, samples_of
 
 WARM_UP = 6000
 SPACE = planted().space

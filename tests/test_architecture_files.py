@@ -14,8 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.search.accelerators import find_accelerator, model_of
-from experiments.shell.flags import option, run
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.finding import accelerator_notes, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy import (
@@ -27,6 +25,8 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import HardwareError
+from maestro_env.experiments.search.accelerators import find_accelerator, model_of
+from maestro_env.experiments.shell.flags import option, run
 
 TIMELOOP = """
 architecture:

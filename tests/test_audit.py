@@ -14,9 +14,9 @@ from commands import audit as main
 from compare_helpers import compare
 from run_helpers import edit, load, run
 
-from experiments.commands.audit.exploitation import follow
-from experiments.study.study import read_all
-from mappers import MAPPERS
+from maestro_env.experiments.commands.audit.exploitation import follow
+from maestro_env.experiments.study.study import read_all
+from maestro_env.mappers import MAPPERS
 
 ROOFLINE = 6272
 COLUMNS = {"verdict": 2, "maestro": -2, "exact": -1}
@@ -31,7 +31,7 @@ def table(shown: str) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")

@@ -21,17 +21,17 @@ from prior_helpers import random_file
 from run_helpers import edit, load
 from scipy.stats import gmean
 
-from experiments.commands.benchmark.entries import read_entry
-from experiments.commands.benchmark.methods import Method, training_library
-from experiments.commands.benchmark.records import Evaluation, checkpoints
-from experiments.commands.benchmark.scores import WORST, estimates, paired, scores_of
-from experiments.commands.benchmark.tables import groups_of
-from experiments.problems.drawn import HELD_MACHINE
-from experiments.problems.held import Held
-from experiments.problems.splits import fresh_problems, held_problems, hidden_problems
-from experiments.problems.training import distinct_layers
-from experiments.problems.unusual import unusual_problems
-from experiments.shell.files import RecordError
+from maestro_env.experiments.commands.benchmark.entries import read_entry
+from maestro_env.experiments.commands.benchmark.methods import Method, training_library
+from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
+from maestro_env.experiments.commands.benchmark.scores import WORST, estimates, paired, scores_of
+from maestro_env.experiments.commands.benchmark.tables import groups_of
+from maestro_env.experiments.problems.drawn import HELD_MACHINE
+from maestro_env.experiments.problems.held import Held
+from maestro_env.experiments.problems.splits import fresh_problems, held_problems, hidden_problems
+from maestro_env.experiments.problems.training import distinct_layers
+from maestro_env.experiments.problems.unusual import unusual_problems
+from maestro_env.experiments.shell.files import RecordError
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
 
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 NETWORK = "K,C,Y,X,R,S,T\n4,3,6,6,3,3,1\n"
 TOY = """
 import numpy as np
-from mappers.base import Mapper, NoConfig
+from maestro_env.mappers.base import Mapper, NoConfig
 
 
 class Toy(Mapper[NoConfig]):
@@ -393,7 +393,7 @@ def test_seeds_of_several_numbers_of_samples_are_refused(
     [
         (["run", "gaa"], "unknown mapper 'gaa'"),
         (["run", "no_module:Mapper"], "mapper no_module:Mapper cannot be loaded"),
-        (["run", "json:JSONDecoder"], "a subclass of mappers.base.Mapper"),
+        (["run", "json:JSONDecoder"], "a subclass of maestro_env.mappers.base.Mapper"),
         (["run", "library:keep=all"], "unknown keep 'all'"),
         (["run", "random", "ga"], "run: 2 arguments; allowed: one METHOD"),
         (["run", "random", "--split=all"], "unknown split 'all'"),

@@ -9,12 +9,12 @@ import pytest
 from commands import optimum
 from optimum_helpers import every_vector
 
-from experiments.proving.goal_optimum import find_optimum
-from experiments.proving.many import OptimumCell, Proof, unfinished
-from experiments.proving.records import ProofRecord, ProofState
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.shell.files import DamagedError
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.experiments.proving.goal_optimum import find_optimum
+from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
+from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.shell.files import DamagedError
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.finding import find_layer

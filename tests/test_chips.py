@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 from commands import hardware
 
-from experiments.problems.training import distinct_layers, has_mapping
-from experiments.search.goals import ProblemConfig, make_goal
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.finding import find_hardware
@@ -18,6 +16,8 @@ from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
 from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.problems.training import distinct_layers, has_mapping
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

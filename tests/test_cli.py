@@ -11,8 +11,8 @@ import pytest
 from commands import run as main
 from run_helpers import interrupt_after_import, run
 
-from experiments.commands.run import Config as RunConfig
-from experiments.shell import cli, flags
+from maestro_env.experiments.commands.run import Config as RunConfig
+from maestro_env.experiments.shell import cli, flags
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_flags_of_a_config_make_that_config() -> None:
 
 
 # The first and the last import of a command, and a large one between them.
-@pytest.mark.parametrize("module", ["argparse", "numpy", "experiments.commands.run"])
+@pytest.mark.parametrize("module", ["argparse", "numpy", "maestro_env.experiments.commands.run"])
 def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     ended = interrupt_after_import(module, "run", f"--out={out}")
     assert ended == (130, ["interrupted\n"])
@@ -91,17 +91,23 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert "Traceback" not in "".join(lines)
 
 
-@pytest.mark.parametrize("module", ["experiments.__main__", "experiments.run"])
+@pytest.mark.parametrize("module", ["maestro_env.experiments.__main__", "experiments.run"])
 def test_commands_start_light(module: str) -> None:
-    """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
+    """Until a command answers Ctrl-C, it has imported little but the standard library.
+
+    In a clone, nothing more than the program itself is known as a part of ``experiments``.
+    """
     script = f"import sys, {module}; print(*sys.modules)"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = set(ended.stdout.split())
-    ours = {"experiments", "experiments.shell", "experiments.shell.cli", module}
-    assert {name for name in loaded if name.startswith("experiments")} == ours
-    assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
+    ours = {name for name in loaded if name.startswith(("experiments", "maestro_env.experiments"))}
+    shell = {"maestro_env.experiments.shell", "maestro_env.experiments.shell.cli"}
+    assert ours == {"maestro_env.experiments", *shell, module, module.partition(".")[0]} - {
+        "maestro_env"
+    }
+    assert not {"argparse", "dataclasses", "gymnasium", "maestro_env.mappers", "numpy"} & loaded
 
 
 def test_ctrl_c_deferred_is_answered_at_the_end() -> None:

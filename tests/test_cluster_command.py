@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from planted import LATENCY, PARTITION, planted
 
-from clustering import AgentGroups, Clustering, cluster
-from experiments.search.goals import Goal
-from experiments.shown.clustering import cut, draw_clustering, row_order
-from experiments.shown.plots import save
-from mappers.agents.grouping import read_groups
+from maestro_env.clustering import AgentGroups, Clustering, cluster
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shown.clustering import cut, draw_clustering, row_order
+from maestro_env.experiments.shown.plots import save
+from maestro_env.mappers.agents.grouping import read_groups
 
 LAYER = "resnet18_l2"
 FILES = ["groups.json", "groups.png"]
@@ -58,7 +58,8 @@ def test_planted_groups_end_up_in_the_file(
 ) -> None:
     problem = planted()
     monkeypatch.setattr(
-        "experiments.commands.cluster.make_goal", lambda *_: Goal(problem, LATENCY, None)
+        "maestro_env.experiments.commands.cluster.make_goal",
+        lambda *_: Goal(problem, LATENCY, None),
     )
     assert run(out, "--agents=5", "--svg", samples=6000) == 0
     assert files(out) == [*FILES, "groups.svg"]
@@ -166,7 +167,7 @@ def test_samples_that_say_nothing_are_an_error(
 def test_ctrl_c_while_the_picture_is_drawn_leaves_all_of_it(
     cache: Path, out: Path, unrendered: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing = "experiments.commands.cluster.draw_clustering"
+    drawing = "maestro_env.experiments.commands.cluster.draw_clustering"
     draw = pkgutil.resolve_name(drawing)
 
     def press_and_draw(*arguments: Any) -> Any:

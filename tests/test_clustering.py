@@ -10,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, fcluster
 
-from clustering import LINKAGES, MEASURES, Clustering, Dependence, GroupingError, Samples, cluster
-from clustering.stability import stability
-from clustering.tree import agglomerate, cut_at, cut_to_agents
+from maestro_env.clustering import (
+    LINKAGES,
+    MEASURES,
+    Clustering,
+    Dependence,
+    GroupingError,
+    Samples,
+    cluster,
+)
+from maestro_env.clustering.stability import stability
+from maestro_env.clustering.tree import agglomerate, cut_at, cut_to_agents
 
 PLANTED = {frozenset("aeg"), frozenset("bh"), frozenset("c"), frozenset("df")}
 

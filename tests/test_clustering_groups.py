@@ -10,8 +10,8 @@ from clustering_helpers import dependence_within, partition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clustering import AgentGroups, Dependence, GroupingError
-from clustering.controls import random_groups, reversed_groups
+from maestro_env.clustering import AgentGroups, Dependence, GroupingError
+from maestro_env.clustering.controls import random_groups, reversed_groups
 
 NAMES = ("l2_order", "l2_parallel", "l2_tile_K", "l2_tile_C", "cluster_size")
 GROUPS = AgentGroups.of(

@@ -9,10 +9,16 @@ from clustering_helpers import sizes_samples
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency, pearsonr
 
-from clustering import MEASURES, GroupingError, Samples, SamplesError, measure_dependence
-from clustering.bins import BINS, binned, innermost
-from clustering.dependence import corrected_v, cramers_v, pearson
-from clustering.interaction import interaction, interaction_share
+from maestro_env.clustering import (
+    MEASURES,
+    GroupingError,
+    Samples,
+    SamplesError,
+    measure_dependence,
+)
+from maestro_env.clustering.bins import BINS, binned, innermost
+from maestro_env.clustering.dependence import corrected_v, cramers_v, pearson
+from maestro_env.clustering.interaction import interaction, interaction_share
 
 
 @pytest.mark.parametrize("loops", range(1, 7))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from clustering_helpers import sizes_samples
 
-from clustering import Samples, SamplesError, cluster
+from maestro_env.clustering import Samples, SamplesError, cluster
 
 GOOD = Samples(
     ("l2_order", "l2_parallel", "cluster_size"),

@@ -19,16 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from experiments.commands.codesign.designs import Design, front_of
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
-from experiments.shown.statistics import Floats
-from experiments.study.sweep.fronts import RECORD, some_of
-from experiments.study.sweep.grid_axes import AXES
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.codesign.designs import Design, front_of
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.study.sweep.fronts import RECORD, some_of
+from maestro_env.experiments.study.sweep.grid_axes import AXES
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_network
 
@@ -66,7 +66,7 @@ def run(out: Path, *flags: str, networks: str = "net", mapper: str = "random_log
 @pytest.fixture(autouse=True)
 def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take, once one is drawn."""
-    monkeypatch.setattr("experiments.commands.codesign.report.plot", lambda *_: None)
+    monkeypatch.setattr("maestro_env.experiments.commands.codesign.report.plot", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -405,7 +405,9 @@ def test_a_search_needs_its_extra(
 ) -> None:
     out = tmp_path / "out"
     monkeypatch.setitem(sys.modules, "optuna", None)
-    monkeypatch.delitem(sys.modules, "experiments.commands.codesign.nsga2", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "maestro_env.experiments.commands.codesign.nsga2", raising=False
+    )
     assert run(out, "--search=4") == 2
     assert "pip install -e '.[optuna]' in a clone" in capsys.readouterr().err
     assert not out.exists()

@@ -16,19 +16,19 @@ from run_helpers import contents, load
 from sweep_helpers import rows as table
 from test_codesign import brute_force, figures_of
 
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import Grid, make_grid
-from experiments.commands.report.directories import read_section
-from experiments.pages.charts import charts_of
-from experiments.search.accelerators import find_accelerator
-from experiments.search.goals import AnyProblemConfig, make_goal
-from experiments.shell.flags import UsageError
-from experiments.study.sweep.fronts import UM2_A_MM2
 from maestro_env.accelerators.entries import bits_text, sized_bits
 from maestro_env.accelerators.finding import built_chips, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.silicon import with_energies
 from maestro_env.accelerators.technologies import find_technology
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
+from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.pages.charts import charts_of
+from maestro_env.experiments.search.accelerators import find_accelerator
+from maestro_env.experiments.search.goals import AnyProblemConfig, make_goal
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
 from maestro_env.workloads.finding import find_network
 
 CHIP = """
@@ -65,7 +65,9 @@ def run(out: Path, *flags: str) -> int:
 @pytest.fixture(autouse=True)
 def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take, once one is drawn."""
-    monkeypatch.setattr("experiments.commands.codesign.report.draw_front", lambda *_: None)
+    monkeypatch.setattr(
+        "maestro_env.experiments.commands.codesign.report.draw_front", lambda *_: None
+    )
 
 
 @pytest.fixture(scope="module")

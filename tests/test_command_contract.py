@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 from run_helpers import contents
 
-from experiments.shell import cli, flags
+from maestro_env.experiments.shell import cli, flags
 
 GEMM = "gemm:M=8,N=8,K=8"
 SETTINGS = ("--model=maestro", "--schema=paper10", "--tiles=divisors", "--hardware=cloud")
 SETTINGS += ("--no-guard", "--seed=1")
-RECORD_RUN = "experiments.store.records:Record.run"
+RECORD_RUN = "maestro_env.experiments.store.records:Record.run"
 FILES = {
     "net.csv": "K,C,Y,X,R,S,T\n8,3,10,10,3,3,1\n16,8,8,8,1,1,1\n",
     "sweep.yaml": f"layers: ['{GEMM}']\nhardware: [edge]\nmappers: [random, ga]\nsamples: 20\n",
@@ -60,7 +60,7 @@ EXAMPLES = {
     "compare": Example(f"--layers={GEMM} --objectives=latency --mappers=random {SIZE}"),
     "dataset": Example(
         f"--layers={GEMM},resnet18_l2 --samples=20",
-        step="experiments.commands.dataset.writer:_evaluate",
+        step="maestro_env.experiments.commands.dataset.writer:_evaluate",
         needs="pyarrow",
     ),
     "map": Example("net.csv --nodes=0 --front=0 --mapper=random --samples=20"),
@@ -117,10 +117,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         savefig = "matplotlib.figure.Figure.savefig"
         patches.setattr(savefig, lambda _, file, **__: Path(file).touch())
         for name in ("RESETS", "STATES"):
-            patches.setattr(f"experiments.commands.quantise.tasks.{name}", 2)
+            patches.setattr(f"maestro_env.experiments.commands.quantise.tasks.{name}", 2)
         if find_spec("torch"):
             for name in ("RESETS", "_RESETS_OF_POINT"):
-                patches.setattr(f"experiments.commands.sparse.agents.training.{name}", 8)
+                patches.setattr(
+                    f"maestro_env.experiments.commands.sparse.agents.training.{name}", 8
+                )
         yield path
 
 

@@ -17,10 +17,10 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 from same_results import TIMES
 
-import mappers
-from experiments.commands.compare import Config as CompareConfig
-from experiments.search.goals import split_layers
-from experiments.search.library import read_library
+from maestro_env import mappers
+from maestro_env.experiments.commands.compare import Config as CompareConfig
+from maestro_env.experiments.search.goals import split_layers
+from maestro_env.experiments.search.library import read_library
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -33,14 +33,14 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
-    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.run.draw_convergence", lambda *_: None)
 
 
 @pytest.fixture
 def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Register mappers that misbehave, here and in processes that start from now on."""
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     site = tmp_path / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text(SITE)

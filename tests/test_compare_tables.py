@@ -12,9 +12,9 @@ from odd_mappers import ODD
 from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
-import mappers
-from experiments.search.cells import SearchRecord
-from experiments.store.records import Show
+from maestro_env import mappers
+from maestro_env.experiments.search.cells import SearchRecord
+from maestro_env.experiments.store.records import Show
 
 FILES = {
     "cells",
@@ -124,7 +124,7 @@ def test_multiples_of_the_bound_without_an_optimum(out: Path) -> None:
 
 
 def test_the_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     flags = ("--mappers=random,warming", "--layers=mobilenetv2_l2", "--schema=full17")
     assert compare(out, *flags, samples=300, seeds=3) == 0
     for row in rows(out / "ledger.csv"):

@@ -11,9 +11,9 @@ from commands import quantise as main
 pytest.importorskip("dm_control", reason="needs the extra control")
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.quantise import acting, control
-from experiments.commands.quantise.tasks import ACTED
-from mappers.learners.quantised.actorq import Spaces
+from maestro_env.experiments.commands.quantise import acting, control
+from maestro_env.experiments.commands.quantise.tasks import ACTED
+from maestro_env.mappers.learners.quantised.actorq import Spaces
 
 NAMES = ("cartpole-balance", "cheetah-run")
 

@@ -11,13 +11,19 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.learners.transformer import corpus, tokens
+from maestro_env.mappers.learners.transformer.corpus import Corpus, TokenRows, split
+from maestro_env.mappers.learners.transformer.tokens import (
+    SentenceError,
+    Step,
+    decode,
+    encode,
+    write,
+)
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.prior.proposals import Proposals, load_prior
 from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer
-from mappers.learners.transformer import corpus, tokens
-from mappers.learners.transformer.corpus import Corpus, TokenRows, split
-from mappers.learners.transformer.tokens import SentenceError, Step, decode, encode, write
 
 SEEDS = st.integers(0, 2**32)
 HEADER = 6

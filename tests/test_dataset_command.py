@@ -20,17 +20,16 @@ from run_helpers import contents, start
 
 pytest.importorskip("pyarrow", reason="needs the extra data")
 
-import mappers
-from experiments.commands.dataset import writer
-from experiments.search.searches import Recorder, run_search
-from experiments.store.claims import Claim
-from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
+from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer, mappers
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import SPLITS, open_dataset
 from maestro_env.evaluation.cost import unit_of
 from maestro_env.evaluation.objectives import find_objective
-from mappers.parts.draws import log_uniform
-from mappers.random import LogRandomMapper
+from maestro_env.experiments.commands.dataset import writer
+from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.store.claims import Claim
+from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.random import LogRandomMapper
 
 ROOT = Path(__file__).parents[1]
 GEMM = "gemm:M=6,N=5,K=4"
@@ -246,8 +245,8 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     """Twenty times the rows, whose figures take 200 MB, need no more of it."""
     script = """
 import resource, sys
-from experiments.commands.dataset import writer
-from experiments.shell import cli
+from maestro_env.experiments.commands.dataset import writer
+from maestro_env.experiments.shell import cli
 writer.ROWS_PER_FILE = 20_000
 flags = ["--layers=gemm:M=8,N=8,K=8", f"--samples={sys.argv[1]}", f"--out={sys.argv[2]}"]
 assert cli.main("dataset", flags) == 0
@@ -311,7 +310,7 @@ def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path
     script = f"""
 import sys
 sys.modules["pyarrow"] = None
-from experiments.shell import cli
+from maestro_env.experiments.shell import cli
 print(cli.main("dataset", ["--out={tmp_path / "out"}"]))
 cli.main("dataset", ["--help"])
 """

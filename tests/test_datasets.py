@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from odd_mappers import ODD
 from planted import LATENCY
 
-import mappers
-from clustering import Samples
-from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.search.samples import Collected, collect, default_cache, describe
-from experiments.search.searches import run_search
-from experiments.shell.files import RecordError
-from experiments.shown.progress import Bar
-from experiments.store import versions as machine
+from maestro_env import mappers
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.clustering import Samples
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
+from maestro_env.experiments.search.samples import Collected, collect, default_cache, describe
+from maestro_env.experiments.search.searches import run_search
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store import versions as machine
+from maestro_env.mappers.agents.grouping import AgentsError
 from maestro_env.workloads.finding import find_layer
-from mappers.agents.grouping import AgentsError
 
 SAMPLES = 40
 RESNET = "conv:K=64,C=64,Y=58,X=58,R=3,S=3"
@@ -84,7 +84,7 @@ def test_samples_are_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first = collect(goal(), "random", SAMPLES, 0, cache, bar)
     assert (first.spent, first.complaint, bar.done) == (SAMPLES, None, SAMPLES)
     assert files(cache) == [first.path]
-    monkeypatch.setattr("experiments.search.samples.run_search", None)
+    monkeypatch.setattr("maestro_env.experiments.search.samples.run_search", None)
     again = collect(goal(), "random", SAMPLES, 0, cache, bar)
     assert bar.entered == 1
     assert (again.spent, again.complaint, again.path) == (0, None, first.path)
@@ -92,7 +92,7 @@ def test_samples_are_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_policys_own_warm_up_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     found = gather(tmp_path, "warming")
     assert (found.spent, len(found.samples)) == (SAMPLES + 7, SAMPLES)
 
@@ -119,7 +119,7 @@ def test_whatever_decides_the_samples_decides_their_key(monkeypatch: pytest.Monk
         for search in (("ga", SAMPLES, 0), ("random", SAMPLES + 1, 0), ("random", SAMPLES, 1))
     ]
     here = describe(goal(), "random", SAMPLES, 0)
-    monkeypatch.setattr("experiments.search.samples.code_digest", lambda: "other code")
+    monkeypatch.setattr("maestro_env.experiments.search.samples.code_digest", lambda: "other code")
     keys += [describe(goal(), "random", SAMPLES, 0), here]
     assert len(set(keys)) == len(keys)
 
@@ -200,7 +200,7 @@ def test_any_wrong_byte_is_noticed_or_without_effect(
 def test_a_cache_that_cannot_be_made_is_an_error_before_anything_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.search.samples.run_search", None)
+    monkeypatch.setattr("maestro_env.experiments.search.samples.run_search", None)
     (tmp_path / "file").touch()
     with pytest.raises(RecordError, match="cannot make directory"):
         gather(tmp_path / "file" / "cache")

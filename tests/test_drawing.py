@@ -22,28 +22,28 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from run_helpers import FILES
 
-from clustering import cluster
-from experiments.commands import optimum as optimum_command
-from experiments.commands.audit import exploitation
-from experiments.commands.benchmark.plots import draw_reached
-from experiments.commands.benchmark.scores import Scores
-from experiments.commands.codesign.designs import Design
-from experiments.commands.codesign.plots import draw_front
-from experiments.commands.report.directories import read_section
-from experiments.commands.sparse.curves import draw_curves
-from experiments.pages.charts import charts_of
-from experiments.paper import plots
-from experiments.paper.items import fig5, fig6, fig7
-from experiments.proving.records import ProofState
-from experiments.search.cells import Cell, Finished
-from experiments.shown.clustering import draw_clustering
-from experiments.study import plots as of_study
-from experiments.study.config import StudyConfig
-from experiments.study.standings import Contest
-from experiments.study.study import Study
-from experiments.study.sweep.grid_axes import axes_of
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.clustering import cluster
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.commands import optimum as optimum_command
+from maestro_env.experiments.commands.audit import exploitation
+from maestro_env.experiments.commands.benchmark.plots import draw_reached
+from maestro_env.experiments.commands.benchmark.scores import Scores
+from maestro_env.experiments.commands.codesign.designs import Design
+from maestro_env.experiments.commands.codesign.plots import draw_front
+from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.sparse.curves import draw_curves
+from maestro_env.experiments.pages.charts import charts_of
+from maestro_env.experiments.paper import plots
+from maestro_env.experiments.paper.items import fig5, fig6, fig7
+from maestro_env.experiments.proving.records import ProofState
+from maestro_env.experiments.search.cells import Cell, Finished
+from maestro_env.experiments.shown.clustering import draw_clustering
+from maestro_env.experiments.study import plots as of_study
+from maestro_env.experiments.study.config import StudyConfig
+from maestro_env.experiments.study.standings import Contest
+from maestro_env.experiments.study.study import Study
+from maestro_env.experiments.study.sweep.grid_axes import axes_of
 from maestro_env.explanation import pictures
 from maestro_env.explanation.cycles import Delay
 from maestro_env.optimum.known import KnownOptimum
@@ -224,7 +224,9 @@ def test_an_optimum_is_drawn_on_request_alone_and_by_report(
 ) -> None:
     """In a process of its own, which shows what is imported."""
     flags, out = [*GEMM, f"--out={tmp_path}/out"], tmp_path / "out"
-    script = f"import sys; from experiments.shell import cli; cli.main('optimum', {flags}); "
+    script = (
+        f"import sys; from maestro_env.experiments.shell import cli; cli.main('optimum', {flags}); "
+    )
     script += "print(*{module.partition('.')[0] for module in sys.modules})"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

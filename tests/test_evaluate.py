@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from commands import evaluate, explain
 
-from experiments.shell import cli
 from maestro_env import (
     Level,
     Loop,
@@ -22,6 +21,7 @@ from maestro_env import (
     find_objective,
 )
 from maestro_env.exchange import to_timeloop
+from maestro_env.experiments.shell import cli
 
 LAYER = find_layer("conv:K=8,C=4,Y=10,X=10,R=3,S=3")
 LAYER_TEXT = "--layer=conv:K=8,C=4,Y=10,X=10,R=3,S=3"

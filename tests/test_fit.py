@@ -12,8 +12,8 @@ from commands import compare as compare_main
 from commands import run as run_main
 from planted import LATENCY, planted
 
-from experiments.study.study import read_all
-from mappers import make_mapper
+from maestro_env.experiments.study.study import read_all
+from maestro_env.mappers import make_mapper
 
 Refused = Callable[[str, str], str]
 

@@ -19,7 +19,7 @@ from maestro_env.evaluation.fronts import (
 )
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK
-from mappers import make_mapper
+from maestro_env.mappers import make_mapper
 
 pairs = st.tuples(st.integers(1, 12), st.integers(1, 12))
 clouds = st.lists(pairs, min_size=1, max_size=6).map(lambda rows: np.array(rows, dtype=np.float64))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.base import AskTellMapper
 
 SPACE = MapSpace(find_layer("vgg16_l2"), PRESETS["unlimited"])
 PARENTS = SPACE.sample(100, np.random.default_rng(7))

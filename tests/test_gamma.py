@@ -15,15 +15,15 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.parts import gamma_operators as operators
+from maestro_env.mappers.parts.choices import orders_of, ranks_of
+from maestro_env.mappers.parts.gamma_operators import factor_choices
+from maestro_env.mappers.parts.genes import FIXED, Genes
+from maestro_env.mappers.parts.operators import unseen
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.parts import gamma_operators as operators
-from mappers.parts.choices import orders_of, ranks_of
-from mappers.parts.gamma_operators import factor_choices
-from mappers.parts.genes import FIXED, Genes
-from mappers.parts.operators import unseen
 
 seeds = st.integers(0, 2**32)
 SPACE = MapSpace(CONV, PES)

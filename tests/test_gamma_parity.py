@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.search.searches import run_search
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.search.searches import run_search
 from maestro_env.workloads.finding import find_layer
 
 PROBLEM = ProblemConfig(model="maestro", guard=False, energy="csv")

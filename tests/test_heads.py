@@ -14,12 +14,12 @@ from scipy.stats import chisquare
 from team_helpers import LARGE, SMALL, actions_of
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.agents.heads import MOST_LOGITS, Heads
+from maestro_env.mappers.agents.moves import explore, refine
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
-from mappers.agents.elites import Elites
-from mappers.agents.heads import MOST_LOGITS, Heads
-from mappers.agents.moves import explore, refine
 
 HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))
 # A batch of convolutions has seven loops, whose orders a head offers all.

@@ -15,26 +15,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from experiments.commands.report.directories import read_section
-from experiments.commands.run import Config
-from experiments.pages.headline import take
-from experiments.pages.writer import write_report
-from experiments.search.accelerators import (
-    accelerator_record,
-    find_accelerator,
-    model_of,
-    recorded_accelerator,
-)
-from experiments.search.goals import Goal, make_goal
-from experiments.search.named_mappers import find_mappers
-from experiments.shell.flags import to_flags
-from experiments.shown.tables import significant
 from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.silicon import has_energies, with_energies
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.real_units import RealFigures
 from maestro_env.exchange import nest_from_accelforge, nest_from_timeloop
+from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.run import Config
+from maestro_env.experiments.pages.headline import take
+from maestro_env.experiments.pages.writer import write_report
+from maestro_env.experiments.search.accelerators import (
+    accelerator_record,
+    find_accelerator,
+    model_of,
+    recorded_accelerator,
+)
+from maestro_env.experiments.search.goals import Goal, make_goal
+from maestro_env.experiments.search.named_mappers import find_mappers
+from maestro_env.experiments.shell.flags import to_flags
+from maestro_env.experiments.shown.tables import significant
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
@@ -59,7 +59,7 @@ memories:
 def run(*flags: str) -> int:
     with pytest.MonkeyPatch.context() as patch:
         # It takes longer than all else.
-        patch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
+        patch.setattr("maestro_env.experiments.commands.run.draw_convergence", lambda *_: None)
         return run_command([f"--layer={LAYER}", "--mapper=random,ga", *flags])
 
 
@@ -291,12 +291,12 @@ def test_other_tools_read_what_is_written(
 def test_compare_leaves_out_what_needs_two_levels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
     path, out = tmp_path / "own.yaml", tmp_path / "out"
     path.write_text(SMALL)
     # Others take long to import.
     few = ("random", "ga", "gamma", "library", "marl", "optimum", "prior")
-    monkeypatch.setattr("experiments.search.named_mappers.MAPPERS", few)
+    monkeypatch.setattr("maestro_env.experiments.search.named_mappers.MAPPERS", few)
     names, note = find_mappers("--mappers", "all", [_goal(path)])
     assert names == ("random", "ga", "marl")
     assert note.endswith("need mappings of two levels: gamma, library, prior")

@@ -18,16 +18,17 @@ import pytest
 import maestro_env
 from maestro_env import _native
 from maestro_env.evaluation.cost import Cost
-from mappers import MAPPERS
+from maestro_env.mappers import MAPPERS
 
 ROOT = Path(__file__).parents[1]
-# What each package may import of the project's own.
+# What each folder may import of the project's own. All but the first are packages of it, by links.
 ALLOWED = {
     "maestro_env": {"maestro_env"},
     "clustering": {"clustering"},
     "mappers": {"mappers", "maestro_env", "clustering"},
     "experiments": {"experiments", "mappers", "maestro_env", "clustering"},
 }
+LINKED = tuple(ALLOWED)[1:]
 MOST_FILES = 14
 SCIENCE = {"numpy", "scipy", "sklearn"}
 
@@ -39,19 +40,25 @@ def sources(package: str) -> list[Path]:
 @cache
 def imported(path: Path) -> set[str]:
     """Full name of everything a module imports, wherever the import stands."""
-    package, found = path.relative_to(ROOT).parts[0], set()
+    found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            # Relative imports stay inside their package.
-            module = f"{package}.{node.module or ''}" if node.level else node.module
-            found |= {f"{module}.{alias.name}" for alias in node.names}
+            assert not node.level, f"{path}: the project's imports are absolute"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
 
+def folder_of(name: str) -> str:
+    """The folder at the top that holds a module, or the package of another project."""
+    first, _, inside = name.partition(".")
+    below = inside.partition(".")[0]
+    return below if first == "maestro_env" and below in LINKED else first
+
+
 def roots(path: Path) -> set[str]:
-    return {name.split(".")[0] for name in imported(path)}
+    return {folder_of(name) for name in imported(path)}
 
 
 # The rooms of a package, lowest first: a room may import those before it.
@@ -82,7 +89,9 @@ LOOSE = {
     "experiments": {"__init__", "__main__", "run"},
 }
 MODULES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    f"maestro_env.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}".replace(
+        "maestro_env.maestro_env", "maestro_env"
+    ).removesuffix(".__init__"): path
     for package in ALLOWED
     for path in sources(package)
 }
@@ -105,25 +114,26 @@ def links(module: str) -> set[str]:
 
 def test_the_rooms_of_a_package_are_its_folders() -> None:
     for package, rooms in ROOMS.items():
-        folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
-        assert folders == set(rooms)
+        folders = {path.parent for path in (ROOT / package).glob("*/__init__.py")}
+        assert {each.name for each in folders if not each.is_symlink()} == set(rooms)
         assert {path.stem for path in (ROOT / package).glob("*.py")} == LOOSE[package]
 
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_rooms_import_only_what_is_below(package: str) -> None:
     floors = ROOMS[package]
-    pairs = [
-        (user.split("."), used.split("."))
+
+    def floor(module: str) -> int:
+        """The height of a module's room; what lies loose in the package is above all."""
+        inside = module.removeprefix("maestro_env.").removeprefix(f"{package}.")
+        room = inside.partition(".")[0]
+        return floors.index(room) if room in floors else len(floors)
+
+    assert {
+        f"{user} -> {used}"
         for user in MODULES
         for used in links(user)
-        if user.startswith(f"{package}.") and used.startswith(f"{package}.")
-    ]
-    assert {
-        f"{'.'.join(user)} -> {'.'.join(used)}"
-        for user, used in pairs
-        if user[1] in floors
-        and (used[1] not in floors or floors.index(used[1]) > floors.index(user[1]))
+        if folder_of(user) == folder_of(used) == package and floor(used) > floor(user)
     } == set()
 
 
@@ -131,7 +141,7 @@ def test_commands_take_nothing_from_each_other() -> None:
     commands = {
         name: name.split(".")[2]
         for name in MODULES
-        if name.count(".") > 1 and "experiments.commands." in name
+        if name.count(".") > 1 and "maestro_env.experiments.commands." in name
     }
     assert {
         (user, used)
@@ -154,12 +164,12 @@ def test_no_imports_run_in_a_circle() -> None:
 
 
 def test_no_rooms_of_learners_use_each_other() -> None:
-    inside = "mappers.learners."
+    inside = "maestro_env.mappers.learners."
     rooms: dict[str, set[str]] = {}
     for module in MODULES:
         if module.startswith(inside):
-            room = rooms.setdefault(module.split(".")[2], set())
-            room |= {used.split(".")[2] for used in links(module) if used.startswith(inside)}
+            room = rooms.setdefault(module.split(".")[3], set())
+            room |= {used.split(".")[3] for used in links(module) if used.startswith(inside)}
     assert "sparse" in rooms["value_based"]
     assert in_circles({room: used - {room} for room, used in rooms.items()}) == {}
 
@@ -227,12 +237,14 @@ def loaded_after(script: str) -> set[str]:
 
 
 def test_one_mapper_does_not_load_the_others() -> None:
-    script = "import mappers; mappers.make_mapper('random'); import sys\n"
-    script += "print(*(name for name in sys.modules if name.startswith('mappers.')))"
+    script = "from maestro_env import mappers; mappers.make_mapper('random'); import sys\n"
+    script += "print(*(name for name in sys.modules if name.startswith('maestro_env.mappers.')))"
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    others = {place.partition(":")[0] for place in MAPPERS.values()} - {"mappers.random"}
+    others = {place.partition(":")[0] for place in MAPPERS.values()} - {
+        "maestro_env.mappers.random"
+    }
     assert others
     assert not others & set(ended.stdout.split())
 

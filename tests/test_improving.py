@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maestro_env
-from clustering.groups import AgentGroups
 from maestro_env.base.errors import (
     BudgetExceededError,
     EnvError,
     MaestroEnvError,
     MapSpaceError,
 )
+from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from optimum_helpers import every_vector, solve
 
-from experiments.search.goals import ProblemConfig, make_goal
 from maestro_env import Evaluator, Masks
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem, find_schema
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.explanation.dataflows import parallel_loops
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
 
 TINY = [
     ("gemm:M=2,N=2,K=3", "legal13", "M,K"),
@@ -97,7 +97,7 @@ def test_what_is_known_of_the_whole_space_is_not_taken_for_a_part() -> None:
 
 
 def test_the_command_keeps_and_proves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.commands.optimum._draw", lambda *_: None)
+    monkeypatch.setattr("maestro_env.experiments.commands.optimum._draw", lambda *_: None)
     flags = ["--layer=gemm:M=8,N=6,K=5", "--hardware=edge", "--keep=weight_stationary"]
     assert optimum([*flags, f"--out={tmp_path / 'o'}"]) == 0
     assert '"schema": "legal13:parallel=N,K"' in (tmp_path / "o" / "optimum.json").read_text()

@@ -15,11 +15,11 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
+from maestro_env.mappers.learners.tasks.foraging import DEFAULT, Foraging
+from maestro_env.mappers.learners.tasks.improving import Improvement
+from maestro_env.mappers.learners.tasks.task import TaskError
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers.learners.tasks.foraging import DEFAULT, Foraging
-from mappers.learners.tasks.improving import Improvement
-from mappers.learners.tasks.task import TaskError
 
 LAYER = "mobilenetv2_l2"
 # Agents that share out 13 parameters in no order.

@@ -23,11 +23,11 @@ from maestro_env.evaluation.transfer import (
     layer_distance,
     transfer,
 )
+from maestro_env.mappers.library import Library, LibraryConfig, LibraryMapper, known_library
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
-from mappers.library import Library, LibraryConfig, LibraryMapper, known_library
 
 EDP, LATENCY = (find_objective(name).factors for name in ("edp", "latency"))
 EDGE = PRESETS["edge"]

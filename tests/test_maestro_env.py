@@ -15,8 +15,8 @@ import pytest
 from commands import completion, layers
 
 import maestro_env
-from experiments.__main__ import main
-from experiments.shell import cli, flags
+from maestro_env.experiments.__main__ import main
+from maestro_env.experiments.shell import cli, flags
 from maestro_env.workloads.finding import all_layers, models
 
 ROOT = Path(__file__).parents[1]
@@ -89,11 +89,11 @@ def test_help_takes_less_than_half_a_second_and_loads_nothing_heavy() -> None:
     names = sorted(NAMES, key="cluster".__eq__)
     script = f"""
 import sys, time
-import experiments.__main__
+import maestro_env.experiments.__main__
 for name in {names}:
     sys.argv = ["maestro-env", name, "--help"]
     try:
-        experiments.__main__.main()
+        maestro_env.experiments.__main__.main()
     except SystemExit:
         print("took", time.process_time(), *{{module.partition(".")[0] for module in sys.modules}})
 """
@@ -231,14 +231,14 @@ class Missing:
             raise ModuleNotFoundError("not installed", name=name)
 
 sys.meta_path.insert(0, Missing())
-import experiments.__main__
+import maestro_env.experiments.__main__
 for number, line in enumerate({list(LINES.values())!r}):
     os.makedirs(f"{root}/{{number}}/cwd")
     os.chdir(f"{root}/{{number}}/cwd")
     sys.stdout, sys.stderr = open("../out", "w"), open("../err", "w")
     sys.argv = ["maestro-env", *line]
     try:
-        experiments.__main__.main()
+        maestro_env.experiments.__main__.main()
     except SystemExit as end:
         sys.stdout.close()
         sys.stderr.close()
@@ -256,7 +256,7 @@ for number, line in enumerate({list(LINES.values())!r}):
 def test_all_leaves_out_what_an_extra_is_missing_for(without_extras: dict[str, Ended]) -> None:
     status, _, err, folder = without_extras["all"]
     told = f"note: skipped (not installed): {', '.join(LEFT_OUT)}; "
-    assert (status, err) == (0, f"{told}to have them: pip install -e '.[optuna,rl]'\n")
+    assert (status, err) == (0, f"{told}to have them: pip install -e '.[optuna,rl]' in a clone\n")
     searched = {path.name for path in folder.glob("runs/*/cells/*/*/*") if path.is_dir()}
     assert {"random", "ga", "marl"} <= searched
     assert not set(LEFT_OUT) & searched

@@ -17,11 +17,11 @@ from commands import map_network as main
 from prior_helpers import random_file
 from run_helpers import contents
 
-from experiments.search.library import add_to_library, find_library, read_library
-from experiments.store import pool
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.search.library import add_to_library, find_library, read_library
+from maestro_env.experiments.store import pool
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace

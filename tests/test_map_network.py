@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from commands import map_network as command
 
-from experiments.network.layer_search import SearchSettings
-from experiments.network.networks import map_network
-from experiments.shell.flags import UsageError
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.base.errors import ArgumentTypeError, MaestroEnvError, ModelError, NetworkError
+from maestro_env.experiments.network.layer_search import SearchSettings
+from maestro_env.experiments.network.networks import map_network
+from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.workloads.finding import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
@@ -94,7 +94,7 @@ def test_a_failed_search_is_an_error(
     def fail(*_: object) -> float:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("experiments.network.layer_search.solving", fail)
+    monkeypatch.setattr("maestro_env.experiments.network.layer_search.solving", fail)
     with pytest.raises(ValueError, match="the search of a layer failed; see stderr"):
         map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")
 

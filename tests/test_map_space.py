@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
-from experiments.paper.items.table2 import equation_1
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.experiments.paper.items.table2 import equation_1
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, lehmer_rank
 from maestro_env.workloads.layer import Layer

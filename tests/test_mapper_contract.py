@@ -24,8 +24,8 @@ from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownN
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK, STATUSES
+from maestro_env.mappers import MAPPERS, make_mapper
 from maestro_env.mapspace.space import Points
-from mappers import MAPPERS, make_mapper
 
 # --- Mappers ------------------------------------------------------------------------------------
 

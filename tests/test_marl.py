@@ -10,15 +10,15 @@ from mapper_helpers import Recorder
 from planted import Planted, planted
 from run_helpers import load, run
 
-from clustering import AgentGroups
 from maestro_env._native import METRICS
+from maestro_env.clustering import AgentGroups
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES, Rows
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points
-from mappers import make_mapper
-from mappers.agents.heads import Heads
-from mappers.agents.stateless import StatelessAgents
-from mappers.parts.arrays import Floats, Integers
 
 # The search
 
@@ -94,7 +94,7 @@ def teams(monkeypatch: pytest.MonkeyPatch) -> list[StatelessAgents]:
             super().__init__(*arguments)
             made.append(self)
 
-    monkeypatch.setattr("mappers.marl.StatelessAgents", Watched)
+    monkeypatch.setattr("maestro_env.mappers.marl.StatelessAgents", Watched)
     return made
 
 

@@ -12,11 +12,11 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import maestro_env
-from experiments.problems.drawn import HELD_MACHINE
-from experiments.problems.splits import named_problems
 from maestro_env.base.errors import ArgumentTypeError, EnvError
 from maestro_env.environments.making import context_layers
 from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
+from maestro_env.experiments.problems.drawn import HELD_MACHINE
+from maestro_env.experiments.problems.splits import named_problems
 from maestro_env.workloads.finding import models
 
 IDS = [each.id for each in (*TASKS, *CONTEXTS)]

@@ -26,10 +26,10 @@ from team_helpers import (
 from torch import nn
 
 from maestro_env.evaluation.rewards import Observations
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.agents.networks import NetworkAgents
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.networks import NetworkAgents
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 # Seven parameters.
 FEW = Heads(replace(SMALL.space, schema="paper10"))

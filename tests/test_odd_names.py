@@ -10,11 +10,11 @@ from commands import audit, cluster
 from compare_helpers import compare
 from run_helpers import run
 
-from experiments.shell.files import run_directory
-from experiments.shown.plots import in_picture
-from experiments.shown.progress import Bar
-from experiments.shown.tables import Sheet, shown
 from maestro_env.base.errors import printable
+from maestro_env.experiments.shell.files import run_directory
+from maestro_env.experiments.shown.plots import in_picture
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.tables import Sheet, shown
 
 # What breaks the mathematics of a picture, colours a terminal, is markup and an emoji.
 ODD = r"a$\frac{1}$b$" + "\x1b[31m[bold]a[|bold][|b]:smile:"

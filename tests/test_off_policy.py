@@ -12,19 +12,19 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
 
-from mappers.learners.off_policy import networks  # noqa: E402
-from mappers.learners.off_policy.heads import Heads  # noqa: E402
-from mappers.learners.off_policy.learner import (  # noqa: E402
+from maestro_env.mappers.learners.off_policy import networks  # noqa: E402
+from maestro_env.mappers.learners.off_policy.heads import Heads  # noqa: E402
+from maestro_env.mappers.learners.off_policy.learner import (  # noqa: E402
     LearnerError,
     OffPolicyLearner,
     Settings,
     collect,
 )
-from mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
-from mappers.learners.off_policy.masac import Masac  # noqa: E402
-from mappers.learners.off_policy.networks import Networks  # noqa: E402
-from mappers.learners.replay.layouts import Batch  # noqa: E402
-from mappers.learners.tasks.predator_prey import PredatorPrey  # noqa: E402
+from maestro_env.mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
+from maestro_env.mappers.learners.off_policy.masac import Masac  # noqa: E402
+from maestro_env.mappers.learners.off_policy.networks import Networks  # noqa: E402
+from maestro_env.mappers.learners.replay.layouts import Batch  # noqa: E402
+from maestro_env.mappers.learners.tasks.predator_prey import PredatorPrey  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

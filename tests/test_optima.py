@@ -15,12 +15,9 @@ from compare_helpers import section
 from optimum_helpers import EDP, every_vector, problem
 from run_helpers import load
 
-import experiments.commands.optima.job
-import experiments.commands.optima.table
-import experiments.proving.goal_optimum
-from experiments.commands.optima.cells import cells_of
-from experiments.commands.optima.flags import Config as OptimaConfig
-from experiments.store.claims import Claim
+import maestro_env.experiments.commands.optima.job
+import maestro_env.experiments.commands.optima.table
+import maestro_env.experiments.proving.goal_optimum
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import UnknownNameError
@@ -28,6 +25,9 @@ from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
+from maestro_env.experiments.commands.optima.cells import cells_of
+from maestro_env.experiments.commands.optima.flags import Config as OptimaConfig
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KEY, read_table
 from maestro_env.optimum.solving import Limits
@@ -135,9 +135,14 @@ def test_the_command_finds_what_the_table_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, table = tmp_path / "out", tmp_path / "table.csv"
-    for module in (experiments.commands.optima.table, experiments.commands.optima.job):
+    for module in (
+        maestro_env.experiments.commands.optima.table,
+        maestro_env.experiments.commands.optima.job,
+    ):
         monkeypatch.setattr(module, "TABLE", table)
-    monkeypatch.setattr(experiments.commands.optima.table, "read_table", lambda: csv_rows(table))
+    monkeypatch.setattr(
+        maestro_env.experiments.commands.optima.table, "read_table", lambda: csv_rows(table)
+    )
     # Three names of two shapes.
     flags = ["--layers=mobilenetv2_l51,resnet18_l2,resnet18_l1", "--hardware=edge", f"--out={out}"]
     assert optima([*flags, "--objectives=latency", "--nodes=1000", "--write"]) == 0
@@ -196,7 +201,9 @@ def test_tables_and_plots_of_a_comparison_show_the_optimum(
 def test_an_optimum_that_is_not_proven_is_an_interval(
     tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100))
+    monkeypatch.setattr(
+        maestro_env.experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100)
+    )
     out, layer = tmp_path / "out", "gemm:M=60,N=50,K=70"
     flags = [f"--layer={layer}", f"--hardware={machine}", "--mapper=random_log", "--samples=500"]
     assert run([*flags, f"--out={out}", "--svg"]) == 0

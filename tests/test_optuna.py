@@ -10,10 +10,10 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 EDGE = MapSpace(find_layer("vgg16_l2"), PRESETS["edge"])
 
@@ -25,7 +25,7 @@ def search(text: str, space: MapSpace, budget: int, seed: int = 0) -> Recorder:
 
 
 def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(__import__("sys").modules, "mappers.optuna", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "maestro_env.mappers.optuna", raising=False)
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"optuna needs optuna: pip install -e '.\["):
         make_mapper("optuna")

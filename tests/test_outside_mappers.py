@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from mapper_helpers import Recorder, problem
 
-import mappers
+from maestro_env import mappers
 from maestro_env.base.errors import ArgumentTypeError, UnknownNameError
-from mappers import make_mapper, outside, register_mapper
-from mappers.outside import MapperError
-from mappers.random import LogRandomMapper, RandomMapper
+from maestro_env.mappers import make_mapper, outside, register_mapper
+from maestro_env.mappers.outside import MapperError
+from maestro_env.mappers.random import LogRandomMapper, RandomMapper
 
 ROOT = Path(__file__).parents[1]
 CODE = """
 from dataclasses import dataclass
 
-from mappers.base import AskTellMapper
-from mappers.settings import setting
+from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.settings import setting
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def test_the_flag_of_commands_knows_the_mappers_of_installed_packages(
     install: Install, tmp_path: Path
 ) -> None:
     install("toy_sweeps", sweep="toy_sweeps:Sweep")
-    script = "from experiments.search.named_mappers import find_mappers as find\n"
+    script = "from maestro_env.experiments.search.named_mappers import find_mappers as find\n"
     script += "print(find('--mapper', 'sweep,ga')[0])"
     ended = subprocess.run(
         [sys.executable, "-c", script],
@@ -181,7 +181,7 @@ def test_a_name_that_flags_cannot_hold_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("found", [3, RandomMapper(), dict])
 def test_what_is_no_class_of_mappers_is_refused(found: object) -> None:
-    with pytest.raises(MapperError, match="allowed: a subclass of mappers"):
+    with pytest.raises(MapperError, match=r"a subclass of maestro_env\.mappers\.base"):
         register_mapper("mine", found)
 
 
@@ -202,6 +202,6 @@ def test_an_unknown_mapper_is_refused_with_those_from_outside(install: Install) 
 
 
 def test_importing_the_registry_reads_no_packages() -> None:
-    script = "import sys, numpy, scipy; before = set(sys.modules); import mappers\n"
+    script = "import sys, numpy, scipy; before = set(sys.modules); import maestro_env.mappers\n"
     script += "assert 'importlib.metadata' in before or 'importlib.metadata' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)

@@ -16,18 +16,18 @@ from odd_mappers import ODD
 from paper_helpers import searched
 from same_results import TIMES
 
-import mappers
-from clustering.stability import stability
-from experiments.paper import job
-from experiments.paper.config import ITEMS
-from experiments.paper.ledger import Run, in_turn
-from experiments.search.cells import Finished, SearchRecord
-from experiments.shell.files import distinct_name
-from experiments.store.records import Show
+from maestro_env import mappers
+from maestro_env.clustering.stability import stability
+from maestro_env.experiments.paper import job
+from maestro_env.experiments.paper.config import ITEMS
+from maestro_env.experiments.paper.ledger import Run, in_turn
+from maestro_env.experiments.search.cells import Finished, SearchRecord
+from maestro_env.experiments.shell.files import distinct_name
+from maestro_env.experiments.store.records import Show
 
 REPOSITORY = Path(__file__).parents[1]
 LAYER = "gemm:M=64,N=64,K=64"
-MAPPERS = "experiments.paper.items.table3.MAPPERS"
+MAPPERS = "maestro_env.experiments.paper.items.table3.MAPPERS"
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -94,7 +94,9 @@ def test_every_item_is_made_at_the_quick_scale(
     if not real:
         monkeypatch.setattr(job, "run_rest", lambda *_: 0)
         monkeypatch.setattr(job, "read", read)
-        monkeypatch.setattr("experiments.paper.items.fig4.stability", partial(stability, splits=2))
+        monkeypatch.setattr(
+            "maestro_env.experiments.paper.items.fig4.stability", partial(stability, splits=2)
+        )
     assert make(out, "--all") == 0
     assert "failed" not in capsys.readouterr().err
     text = (out / "results.md").read_text()
@@ -177,7 +179,7 @@ def test_finished_searches_are_not_run_again_and_jobs_change_no_result(made: Pat
 def test_missing_searches_are_told_and_decide_nothing(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     monkeypatch.setattr(MAPPERS, ("random", "failing", "marl"))
     assert make(out) == 1
     assert "the same command runs it again" in capsys.readouterr().err

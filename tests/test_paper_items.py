@@ -16,10 +16,10 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_folder, searched, view
 
-from clustering import Samples, cluster
-from experiments.paper import plots
-from experiments.paper.frame import FULL, QUICK
-from experiments.paper.items import (
+from maestro_env.clustering import Samples, cluster
+from maestro_env.experiments.paper import plots
+from maestro_env.experiments.paper.frame import FULL, QUICK
+from maestro_env.experiments.paper.items import (
     decomposition,
     fig4,
     fig5,
@@ -31,15 +31,15 @@ from experiments.paper.items import (
     table2,
     table3,
 )
-from experiments.paper.items.fig6 import Variant
-from experiments.paper.ledger import Run, goal, make_arenas
-from experiments.paper.ratios import Ratio
-from experiments.paper.reach import Factor, Reach
-from experiments.search.cells import Finished
-from experiments.search.windows import reference
-from experiments.shell.files import ensure_directory, write_csv
+from maestro_env.experiments.paper.items.fig6 import Variant
+from maestro_env.experiments.paper.ledger import Run, goal, make_arenas
+from maestro_env.experiments.paper.ratios import Ratio
+from maestro_env.experiments.paper.reach import Factor, Reach
+from maestro_env.experiments.search.cells import Finished
+from maestro_env.experiments.search.windows import reference
+from maestro_env.experiments.shell.files import ensure_directory, write_csv
+from maestro_env.mappers import make_mapper
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from paper_helpers import made_up, make_folder, view
 
-from experiments.paper.frame import FULL, QUICK, Folder
-from experiments.paper.items.optima import ITEM
-from experiments.paper.ledger import Run, goal
-from experiments.search.cells import Finished
+from maestro_env.experiments.paper.frame import FULL, QUICK, Folder
+from maestro_env.experiments.paper.items.optima import ITEM
+from maestro_env.experiments.paper.ledger import Run, goal
+from maestro_env.experiments.search.cells import Finished
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
-from experiments.paper.frame import log_spaced
-from experiments.paper.items.fig7 import settled
-from experiments.paper.items.overhead import mean_interval, total
-from experiments.paper.items.table3 import leads, times_fewer
-from experiments.paper.ledger import WARMED, make_arenas
-from experiments.paper.ratios import Ratio, cost_ratios, ratio_lines
-from experiments.paper.reach import (
+from maestro_env.experiments.paper.frame import log_spaced
+from maestro_env.experiments.paper.items.fig7 import settled
+from maestro_env.experiments.paper.items.overhead import mean_interval, total
+from maestro_env.experiments.paper.items.table3 import leads, times_fewer
+from maestro_env.experiments.paper.ledger import WARMED, make_arenas
+from maestro_env.experiments.paper.ratios import Ratio, cost_ratios, ratio_lines
+from maestro_env.experiments.paper.reach import (
     REACH_COLUMNS,
     Factor,
     Reach,
@@ -25,8 +25,8 @@ from experiments.paper.reach import (
     samples_to_return,
     widened,
 )
-from experiments.paper.verdicts import at_least, everywhere, mostly, tally
-from experiments.search.windows import Windows
+from maestro_env.experiments.paper.verdicts import at_least, everywhere, mostly, tally
+from maestro_env.experiments.search.windows import Windows
 
 NEVER = (math.inf,) * 3
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maestro_env
-from clustering.groups import AgentGroups
 from maestro_env.base.errors import (
     ArgumentTypeError,
     EnvError,
@@ -21,6 +20,7 @@ from maestro_env.base.errors import (
     MissingExtraError,
     UnknownNameError,
 )
+from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.workloads.layer import Layer
 

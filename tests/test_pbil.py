@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.mappers.pbil import PbilConfig, PbilMapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
-from mappers.pbil import PbilConfig, PbilMapper
 
 SPACE = MapSpace(Layer("GEMM", {"M": 4, "N": 3, "K": 2}), Hardware(num_pes=4))
 

@@ -21,12 +21,12 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.learners.choices import ChoicesPolicy, FusedPolicy
+from maestro_env.mappers.ppo import PpoConfig
+from maestro_env.mappers.settings import SettingError
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.learners.choices import ChoicesPolicy, FusedPolicy
-from mappers.ppo import PpoConfig
-from mappers.settings import SettingError
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["unlimited"]))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.search.searches import run_search
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.search.searches import run_search
 from maestro_env.workloads.finding import find_layer
 
 # Least latency of 200 random samples from seed 3, and the sample that had it, when the preset was

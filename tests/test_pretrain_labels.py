@@ -16,25 +16,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
-from experiments.commands.pretrain import making
-from experiments.commands.pretrain.lessons import lessons_of
-from experiments.commands.pretrain.making import make_label, make_labels
-from experiments.commands.pretrain.near_optima import (
-    NEAR,
-    NearEvaluator,
-    essentials,
-    neighbours,
-)
-from experiments.problems.labels import Label, read_labels, write_labels
-from experiments.problems.training import shapes_of
-from experiments.shell import cli
-from experiments.shell.files import RecordError
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.pretrain import making
+from maestro_env.experiments.commands.pretrain.lessons import lessons_of
+from maestro_env.experiments.commands.pretrain.making import make_label, make_labels
+from maestro_env.experiments.commands.pretrain.near_optima import (
+    NEAR,
+    NearEvaluator,
+    essentials,
+    neighbours,
+)
+from maestro_env.experiments.problems.labels import Label, read_labels, write_labels
+from maestro_env.experiments.problems.training import shapes_of
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
@@ -124,8 +124,8 @@ def test_neighbours_differ_in_one_parameter(space: MapSpace, seed: int) -> None:
 
 
 def test_an_evaluator_keeps_no_more_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.commands.pretrain.near_optima._KEPT", 8)
-    monkeypatch.setattr("experiments.commands.pretrain.near_optima._WAITING", 8)
+    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.near_optima._KEPT", 8)
+    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.near_optima._WAITING", 8)
     task = small()
     points = task.space.sample(5000, np.random.default_rng(0))
     evaluator = NearEvaluator(task.problem, task.objective)
@@ -255,7 +255,7 @@ def test_lessons_are_of_labels_without_held_layers(some: list[Label]) -> None:
 RUN = """
 import sys
 from pathlib import Path
-from experiments.commands.pretrain import making
+from maestro_env.experiments.commands.pretrain import making
 making.PROBLEMS, making._MOST_BOXES = 2, 1000
 sys.exit(making.make_labels(Path(sys.argv[1]), 3, 2))
 """

@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.problems import drawn
-from experiments.problems.drawn import HELD_MACHINE
-from experiments.problems.training import (
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.base.errors import UnknownNameError
+from maestro_env.environments.task import Task
+from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.problems import drawn
+from maestro_env.experiments.problems.drawn import HELD_MACHINE
+from maestro_env.experiments.problems.training import (
     distinct_layers,
     has_mapping,
     random_problem,
@@ -21,11 +26,6 @@ from experiments.problems.training import (
     training_problem,
     zoo_problems,
 )
-from maestro_env.accelerators.finding import known_hardware
-from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.base.errors import UnknownNameError
-from maestro_env.environments.task import Task
-from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer

@@ -17,27 +17,32 @@ pytest.importorskip("torch")
 
 import torch
 
-from experiments.commands.pretrain.lessons import Lesson, Taught, draw_lessons, lessons_of
-from experiments.commands.pretrain.making import make_label
-from experiments.commands.pretrain.trainer import Settings, Training
-from experiments.problems.drawn import HELD_MACHINE
-from experiments.problems.labels import Label
-from experiments.problems.training import distinct_layers, shapes_of
-from experiments.shell.files import RecordError
-from experiments.store.directory import Directory
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.pretrain.lessons import (
+    Lesson,
+    Taught,
+    draw_lessons,
+    lessons_of,
+)
+from maestro_env.experiments.commands.pretrain.making import make_label
+from maestro_env.experiments.commands.pretrain.trainer import Settings, Training
+from maestro_env.experiments.problems.drawn import HELD_MACHINE
+from maestro_env.experiments.problems.labels import Label
+from maestro_env.experiments.problems.training import distinct_layers, shapes_of
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.store.directory import Directory
+from maestro_env.mappers.learners.prior import learner
+from maestro_env.mappers.learners.prior.learner import Learner
+from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import read_prior
 from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
-from mappers.learners.prior import learner
-from mappers.learners.prior.learner import Learner
-from mappers.learners.prior.policy import Policy, TraceBatch
 
 # Threads that other processes leave no time for wait for each other.
 torch.set_num_threads(1)

@@ -23,6 +23,7 @@ from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import PriorFile, PriorFileError
 from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, likeliest, load_prior, propose
@@ -30,7 +31,6 @@ from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.prior.warning import far_warning, outside, prior_warning
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 ROOT = Path(__file__).parents[1]
 EDP = OBJECTIVES["edp"]
@@ -151,14 +151,14 @@ import sys
 import numpy as np
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.evaluation.objectives import OBJECTIVES
-from mappers import make_mapper
+from maestro_env.mappers import make_mapper
 from maestro_env.prior.proposals import propose
 problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
 edp = OBJECTIVES["edp"]
 assert len(propose([problem], [edp])[0]) == 10
 for mapper in ("prior", "ga_log:start=prior", "optimum:start=prior:samples=20:nodes=1000"):
     make_mapper(mapper).search(Evaluator(problem, edp, 120), 120, np.random.default_rng(0))
-import experiments.commands.map
+import maestro_env.experiments.commands.map
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)

@@ -15,10 +15,10 @@ from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import PriorFileError
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 SMALL = Problem(MapSpace(Layer("GEMM", {"M": 30, "N": 20, "K": 40}), PRESETS["edge"]))
 

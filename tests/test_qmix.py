@@ -16,13 +16,13 @@ from maestro_env._native import METRICS  # noqa: E402
 from maestro_env.accelerators.finding import find_hardware  # noqa: E402
 from maestro_env.base.errors import UnknownNameError  # noqa: E402
 from maestro_env.evaluation.status import Rows  # noqa: E402
+from maestro_env.mappers import make_mapper  # noqa: E402
+from maestro_env.mappers.learners.replay.layouts import Batch  # noqa: E402
+from maestro_env.mappers.learners.value_based.course import LEARNERS  # noqa: E402
+from maestro_env.mappers.qmix import QmixConfig, _Steps  # noqa: E402
+from maestro_env.mappers.settings import SettingError  # noqa: E402
 from maestro_env.mapspace.space import MapSpace, Points  # noqa: E402
 from maestro_env.workloads.layer import Layer  # noqa: E402
-from mappers import make_mapper  # noqa: E402
-from mappers.learners.replay.layouts import Batch  # noqa: E402
-from mappers.learners.value_based.course import LEARNERS  # noqa: E402
-from mappers.qmix import QmixConfig, _Steps  # noqa: E402
-from mappers.settings import SettingError  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

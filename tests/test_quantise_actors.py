@@ -16,12 +16,18 @@ from commands import quantise as main
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.quantise import acting
-from experiments.commands.quantise.acting import Acted, Acting, Setup, _counts, row_times
-from experiments.commands.quantise.actors import goals, rates
-from experiments.shell.cli import FAILED, INTERRUPTED
-from experiments.store import timing
-from mappers.learners.quantised.actorq import ACTING, LEARNING, ActorError, ActorQ, Plan
+from maestro_env.experiments.commands.quantise import acting
+from maestro_env.experiments.commands.quantise.acting import (
+    Acted,
+    Acting,
+    Setup,
+    _counts,
+    row_times,
+)
+from maestro_env.experiments.commands.quantise.actors import goals, rates
+from maestro_env.experiments.shell.cli import FAILED, INTERRUPTED
+from maestro_env.experiments.store import timing
+from maestro_env.mappers.learners.quantised.actorq import ACTING, LEARNING, ActorError, ActorQ, Plan
 
 SMALL = ("actors", "--networks=2x64", "--spi=1", "--seconds=0.2", "--seeds=1")
 ALONE = {"infer": 1.0, "step": 3.0, "push": 0.5, "pull": 10.0}

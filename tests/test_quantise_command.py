@@ -13,12 +13,12 @@ from commands import quantise as main
 
 pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 
-from experiments.commands.quantise import tasks
-from experiments.commands.quantise.losses import judged, losses, print_losses
-from experiments.commands.quantise.tasks import TASKS, Task, calibrate, evaluate
-from experiments.commands.quantise.training import Trained
 from maestro_env import MaestroEnvError, known_optimum
 from maestro_env.environments.improving import MaestroImproveEnv
+from maestro_env.experiments.commands.quantise import tasks
+from maestro_env.experiments.commands.quantise.losses import judged, losses, print_losses
+from maestro_env.experiments.commands.quantise.tasks import TASKS, Task, calibrate, evaluate
+from maestro_env.experiments.commands.quantise.training import Trained
 
 SMALL = ("sweep", "--tasks=cartpole", "--learners=a2c", "--steps=99", "--seeds=1", "--bits=8")
 

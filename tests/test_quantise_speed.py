@@ -12,9 +12,9 @@ from commands import quantise as main
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.quantise.speed import _steps
 from maestro_env.evaluation.evaluator import Evaluator
-from mappers.learners.quantised.quantiser import Layers
+from maestro_env.experiments.commands.quantise.speed import _steps
+from maestro_env.mappers.learners.quantised.quantiser import Layers
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -39,7 +39,7 @@ def test_all_methods_compute_the_same_step() -> None:
 
 def test_onnx_runtime_computes_the_same_step() -> None:
     pytest.importorskip("onnxruntime", reason="needs the extra runtimes")
-    from experiments.commands.quantise.speed import _in_numpy, _in_onnx_runtime
+    from maestro_env.experiments.commands.quantise.speed import _in_numpy, _in_onnx_runtime
 
     rng = np.random.default_rng(0)
     layers = Layers(

@@ -12,14 +12,14 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from maestro_env.base.perceptrons import KERNELS, integer_perceptrons, perceptrons
-from mappers.learners.quantised.quantiser import (
+from maestro_env.mappers.learners.quantised.quantiser import (
     Codes,
     Layers,
     QuantisationError,
     codes_between,
     codes_of,
 )
-from mappers.parts.arrays import Floats32
+from maestro_env.mappers.parts.arrays import Floats32
 
 BITS = st.integers(2, 16)
 NUMBERS = arrays(

@@ -15,9 +15,14 @@ pytest.importorskip("torch", reason="needs the extra rl")
 import torch
 
 from maestro_env.base.errors import UnknownNameError
-from mappers.learners.quantised.layers import Precision, Quantised, quantise, rounded
-from mappers.learners.quantised.quantiser import FORMS, QuantisationError, codes_between, codes_of
-from mappers.learners.threads import one_thread
+from maestro_env.mappers.learners.quantised.layers import Precision, Quantised, quantise, rounded
+from maestro_env.mappers.learners.quantised.quantiser import (
+    FORMS,
+    QuantisationError,
+    codes_between,
+    codes_of,
+)
+from maestro_env.mappers.learners.threads import one_thread
 
 
 def network(seed: int = 0) -> Any:

@@ -23,14 +23,14 @@ from same_results import TIMES
 from sweep_helpers import chunks, rows, sweep
 from sweep_helpers import tables as sweep_tables
 
-import mappers
-from experiments.shell import cli
-from experiments.shell.files import RecordError
-from experiments.store import ray_pool
-from experiments.store.pool import run_cells
-from experiments.store.ray_pool import ClusterError, connect
-from experiments.store.versions import versions
+from maestro_env import mappers
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.store import ray_pool
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.ray_pool import ClusterError, connect
+from maestro_env.experiments.store.versions import versions
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -92,7 +92,7 @@ def test_searches_and_failures_are_those_of_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Records but for their seconds, tables, and the lines that tell of failures."""
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     here, there = tmp_path / "here", tmp_path / "there"
     failures = []
     for out, flags in {here: [], there: [f"--ray={cluster.address}"]}.items():
@@ -138,7 +138,7 @@ DRIVER = """
 import logging, sys
 from pathlib import Path
 import ray
-from experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_cells
 from test_ray_pool import works
 ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
 sys.exit(run_cells(works(Path(sys.argv[1]), seconds=float(sys.argv[3])), 0, 1, ray=sys.argv[2]))
@@ -277,9 +277,12 @@ def test_a_node_with_other_code_is_refused(
 
 
 def test_a_node_without_the_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "experiments.store.ray_worker", None)
+    monkeypatch.setitem(sys.modules, "maestro_env.experiments.store.ray_worker", None)
     told = ray_pool._remote()._function(b"", {})
-    assert "maestro-env is missing or older: import of experiments.store.ray_worker" in told
+    assert (
+        "maestro-env is missing or older: import of maestro_env.experiments.store.ray_worker"
+        in told
+    )
 
 
 def test_a_full_disk_loses_no_record(

@@ -12,15 +12,15 @@ from threading import Thread
 
 import pytest
 
-from experiments.problems.labels import read_labels
-from experiments.shell.files import RecordError, file_digest, read_csv, read_json
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
 from maestro_env.compat.rows import RowError, run_jsonl
+from maestro_env.experiments.problems.labels import read_labels
+from maestro_env.experiments.shell.files import RecordError, file_digest, read_csv, read_json
+from maestro_env.mappers import make_mapper
 from maestro_env.prior.file import PriorFileError, read_prior
 from maestro_env.workloads.finding import find_network
-from mappers import make_mapper
 
 ROOT = Path(__file__).parents[1]
 # Longer than a pipe holds.

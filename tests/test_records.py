@@ -17,7 +17,7 @@ from commands import audit
 from compare_helpers import LAYER, cell, compare, tables
 from run_helpers import contents, edit, load, run, trace_rows
 
-from experiments.shell.files import replacing, write_text
+from maestro_env.experiments.shell.files import replacing, write_text
 
 pytestmark = pytest.mark.usefixtures("_undrawn")
 FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=2")
@@ -26,8 +26,8 @@ FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.run.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -253,8 +253,8 @@ def test_file_names_of_any_bytes_leave_readable_files(
 
 
 def load_parameters() -> list[str]:
-    from experiments.commands.compare import Config as CompareConfig
-    from experiments.commands.compare import resolve
+    from maestro_env.experiments.commands.compare import Config as CompareConfig
+    from maestro_env.experiments.commands.compare import resolve
 
     (goal,) = resolve(CompareConfig(layers=LAYER, objectives="latency")).goals.values()
     return [parameter.name for parameter in goal.problem.space.parameters]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from commands import replay as main
 
-from experiments.commands.replay import measuring, sample
-from experiments.shell.files import RecordError, write_text
-from mappers.learners.replay.layouts import LAYOUTS, Replay
+from maestro_env.experiments.commands.replay import measuring, sample
+from maestro_env.experiments.shell.files import RecordError, write_text
+from maestro_env.mappers.learners.replay.layouts import LAYOUTS, Replay
 
 SMALL = ("sample", "--agents=2,3", "--capacity=300", "--batch=16", "--repeats=2")
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import UnknownNameError
-from mappers.learners.replay.layouts import (
+from maestro_env.mappers.learners.replay.layouts import (
     DTYPES,
     LAYOUTS,
     Batch,

@@ -17,14 +17,14 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from commands import replay as main  # noqa: E402
 
-from experiments.commands.replay import profile  # noqa: E402
-from experiments.commands.replay.one_by_one import OneByOne  # noqa: E402
-from experiments.commands.replay.phases import PHASES  # noqa: E402
-from experiments.store.timing import Clock  # noqa: E402
-from mappers.learners.off_policy import networks  # noqa: E402
-from mappers.learners.off_policy.learner import OffPolicyLearner  # noqa: E402
-from mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
-from mappers.learners.replay.layouts import Batch, Joint2Replay  # noqa: E402
+from maestro_env.experiments.commands.replay import profile  # noqa: E402
+from maestro_env.experiments.commands.replay.one_by_one import OneByOne  # noqa: E402
+from maestro_env.experiments.commands.replay.phases import PHASES  # noqa: E402
+from maestro_env.experiments.store.timing import Clock  # noqa: E402
+from maestro_env.mappers.learners.off_policy import networks  # noqa: E402
+from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner  # noqa: E402
+from maestro_env.mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
+from maestro_env.mappers.learners.replay.layouts import Batch, Joint2Replay  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
@@ -110,7 +110,7 @@ def test_weights_that_depend_on_the_layout_are_an_error(
 
 def test_work_within_work_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([(0, 0), (1, 1), (3, 2), (10, 4), (11, 5), (12, 7)])
-    monkeypatch.setattr("experiments.store.timing.now", lambda: next(times))
+    monkeypatch.setattr("maestro_env.experiments.store.timing.now", lambda: next(times))
     clock = Clock()
     inner = clock.timed("inner", lambda: "done")
     outer = clock.timed("outer", lambda: (inner(), inner()))

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.base.errors import UnknownNameError
-from mappers.learners.replay.layouts import Fields, Replay, ReplayError, make_replay
-from mappers.learners.replay.samplers import SAMPLERS, Prioritised, make_sampler
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.learners.replay.layouts import Fields, Replay, ReplayError, make_replay
+from maestro_env.mappers.learners.replay.samplers import SAMPLERS, Prioritised, make_sampler
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 every_sampler = pytest.mark.parametrize("name", SAMPLERS)
 

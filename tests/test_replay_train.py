@@ -14,13 +14,13 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.replay.returns import difference, sheets, standard_errors
-from experiments.commands.replay.training import Setup, Trained, Training
-from experiments.commands.replay.worth import Worth, worth
-from mappers.learners.off_policy.learner import OffPolicyLearner
-from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
-from mappers.learners.replay.samplers import make_sampler
-from mappers.learners.tasks.task import EPISODE
+from maestro_env.experiments.commands.replay.returns import difference, sheets, standard_errors
+from maestro_env.experiments.commands.replay.training import Setup, Trained, Training
+from maestro_env.experiments.commands.replay.worth import Worth, worth
+from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner
+from maestro_env.mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
+from maestro_env.mappers.learners.replay.samplers import make_sampler
+from maestro_env.mappers.learners.tasks.task import EPISODE
 
 SMALL = ("train", "--agents=2", "--batch=8", "--episodes=16", "--seeds=2", "--capacity=300")
 TINY = Setup("navigation", 2, "masac", "neighbour_literal", 8, 0, 24, 200, 300, "float32")

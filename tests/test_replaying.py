@@ -15,15 +15,15 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.environments.improving import Moves
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.agents.replaying import ReplayConfig, _Team
+from maestro_env.mappers.learners.off_policy.learner import Settings
+from maestro_env.mappers.learners.off_policy.maddpg import Maddpg
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.agents.episodes import Choosing, Episodes, Improving
-from mappers.agents.heads import Heads
-from mappers.agents.paid import Paid
-from mappers.agents.replaying import ReplayConfig, _Team
-from mappers.learners.off_policy.learner import Settings
-from mappers.learners.off_policy.maddpg import Maddpg
 
 SPACE = problem().space
 HEADS = Heads(SPACE)

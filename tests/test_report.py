@@ -19,17 +19,17 @@ from commands import report as main
 from run_helpers import edit
 from sweep_helpers import sweep
 
-from experiments.commands.report.directories import read_section
-from experiments.network.layer_search import SearchedLayer, SearchSettings
-from experiments.network.mapped_network import MappedNetwork, section_of
-from experiments.network.networks import map_network
-from experiments.pages import writer
-from experiments.pages.charts import charts_of
-from experiments.pages.sections import Section
-from experiments.pages.writer import write_report
-from experiments.shell.files import RecordError
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.fronts import Front
+from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.network.layer_search import SearchedLayer, SearchSettings
+from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
+from maestro_env.experiments.network.networks import map_network
+from maestro_env.experiments.pages import writer
+from maestro_env.experiments.pages.charts import charts_of
+from maestro_env.experiments.pages.sections import Section
+from maestro_env.experiments.pages.writer import write_report
+from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from test_report import HARDWARE, NETWORK, QUICK
 
-from experiments.network.networks import map_network
+from maestro_env.experiments.network.networks import map_network
 
 pytest.importorskip("vl_convert")
 webdriver = pytest.importorskip("selenium.webdriver")

@@ -16,18 +16,18 @@ from commands import run as main
 from odd_mappers import ODD
 from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
-import mappers
-from experiments.pages.headline import take
-from experiments.shown.statistics import iqm
+from maestro_env import mappers
 from maestro_env.accelerators.finding import find_hardware, known_hardware
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.pages.headline import take
+from maestro_env.experiments.shown.statistics import iqm
+from maestro_env.mappers.base import Mapper
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers.base import Mapper
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.run.plot", lambda *_: None)
+    monkeypatch.setattr("maestro_env.experiments.commands.run.plot", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_strided_layers_are_warned_of(out: Path, capsys: pytest.CaptureFixture[s
 def test_a_mapper_that_lacks_seeds_says_so(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     assert run(out, "--mapper=moody", "--seeds=6") == 1
     shown = capsys.readouterr()
     found = 6 - shown.err.count("failed: moody")
@@ -215,7 +215,7 @@ class Stopping(Mapper):
 @pytest.fixture
 def stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     registry = {"random": mappers.MAPPERS["random"], "stopping": f"{__name__}:Stopping"}
-    monkeypatch.setattr("mappers.MAPPERS", registry)
+    monkeypatch.setattr("maestro_env.mappers.MAPPERS", registry)
 
     def arm(stops: int) -> None:
         monkeypatch.setattr(Stopping, "stops", stops)
@@ -251,7 +251,7 @@ def test_an_interruption_while_results_are_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patches:
-        patches.setattr(f"experiments.commands.run.{work}", interrupt)
+        patches.setattr(f"maestro_env.experiments.commands.run.{work}", interrupt)
         assert run(out) == 130
     message = capsys.readouterr().err.splitlines()[-1]
     assert main(shlex.split(message.partition("maestro-env run ")[2])) == 0

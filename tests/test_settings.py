@@ -8,9 +8,9 @@ import pytest
 from mapper_helpers import SPENDERS
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers import PROVERS, make_mapper
-from mappers.ga import GeneticConfig, GeneticMapper
-from mappers.settings import changed, check, setting
+from maestro_env.mappers import PROVERS, make_mapper
+from maestro_env.mappers.ga import GeneticConfig, GeneticMapper
+from maestro_env.mappers.settings import changed, check, setting
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import pytest
 from compare_helpers import LAYER, cell, cells, compare, tables
 from run_helpers import ended, load, start, trace_rows, wait_for
 
-from experiments.shell.files import RecordError
-from experiments.store.claims import Claim
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.store.claims import Claim
 
 MAPPERS = "random,logging"
 MANY = ",".join([MAPPERS, *(f"ga:population={size}" for size in range(20, 28))])
@@ -23,8 +23,8 @@ MANY = ",".join([MAPPERS, *(f"ga:population={size}" for size in range(20, 28))])
 SITE = """
 import os
 from zlib import crc32
-import mappers
-from mappers.base import Mapper
+from maestro_env import mappers
+from maestro_env.mappers.base import Mapper
 
 
 class Logging(Mapper):
@@ -123,7 +123,7 @@ import socket, sys
 from pathlib import Path
 if {host!r}:
     socket.gethostname = lambda: {host!r}
-from experiments.store.claims import Claim
+from maestro_env.experiments.store.claims import Claim
 claim = Claim(Path({str(path)!r}))
 assert claim.take()
 print("held", flush=True)
@@ -187,7 +187,7 @@ def test_a_cell_that_another_process_runs_is_waited_for(
 ) -> None:
     """Its owner dies meanwhile: the search is run here, and no other one again."""
     out = tmp_path / "out"
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
     assert compare(out, samples=20) == 0
     path = cell(out, "random", 1)
     before, kept = load(path), {each: each.read_bytes() for each in cells(out) if each != path}
@@ -200,7 +200,7 @@ def test_a_cell_that_another_process_runs_is_waited_for(
         owner.kill()
         owner.communicate()
 
-    monkeypatch.setattr("experiments.store.pool.time.sleep", wait)
+    monkeypatch.setattr("maestro_env.experiments.store.pool.time.sleep", wait)
     assert compare(out, "--resume", samples=20) == 0
     assert waits == [False]
     assert load(path)["improvements"] == before["improvements"]

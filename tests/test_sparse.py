@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from mappers.learners.sparse.flops import FlopMeter  # noqa: E402
-from mappers.learners.sparse.masks import (  # noqa: E402
+from maestro_env.mappers.learners.sparse.flops import FlopMeter  # noqa: E402
+from maestro_env.mappers.learners.sparse.masks import (  # noqa: E402
     SparsityError,
     link_counts,
     random_mask,
 )
-from mappers.learners.sparse.topology import (  # noqa: E402
+from maestro_env.mappers.learners.sparse.topology import (  # noqa: E402
     Matrix,
     Topology,
     adam_moments,

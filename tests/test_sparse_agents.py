@@ -18,24 +18,24 @@ from commands import sparse as main
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.sparse import _ARMS, curves  # noqa: E402
-from experiments.commands.sparse.agents import training  # noqa: E402
-from experiments.commands.sparse.agents.arms import ARMS, AgentSize, Tuning, course_of  # noqa: E402
-from experiments.commands.sparse.agents.tables import kept  # noqa: E402
-from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return  # noqa: E402
-from experiments.commands.sparse.agents.training import Trained, Training  # noqa: E402
-from experiments.store import timing  # noqa: E402
-from mappers.learners.tasks.task import Task  # noqa: E402
-from mappers.learners.value_based.checkpoint import (  # noqa: E402
+from maestro_env.experiments.commands.sparse import _ARMS, curves  # noqa: E402
+from maestro_env.experiments.commands.sparse.agents import training  # noqa: E402
+from maestro_env.experiments.commands.sparse.agents.arms import ARMS, AgentSize, Tuning, course_of  # noqa: E402
+from maestro_env.experiments.commands.sparse.agents.tables import kept  # noqa: E402
+from maestro_env.experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return  # noqa: E402
+from maestro_env.experiments.commands.sparse.agents.training import Trained, Training  # noqa: E402
+from maestro_env.experiments.store import timing  # noqa: E402
+from maestro_env.mappers.learners.tasks.task import Task  # noqa: E402
+from maestro_env.mappers.learners.value_based.checkpoint import (  # noqa: E402
     AgentsCheckpoint,
     AgentsError,
     read_agents,
 )
-from mappers.learners.value_based.course import Course  # noqa: E402
-from mappers.learners.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
-from mappers.learners.value_based.learner import ValueLearner  # noqa: E402
-from mappers.learners.value_based.settings import Settings  # noqa: E402
-from mappers.parts import arrays  # noqa: E402
+from maestro_env.mappers.learners.value_based.course import Course  # noqa: E402
+from maestro_env.mappers.learners.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
+from maestro_env.mappers.learners.value_based.learner import ValueLearner  # noqa: E402
+from maestro_env.mappers.learners.value_based.settings import Settings  # noqa: E402
+from maestro_env.mappers.parts import arrays  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

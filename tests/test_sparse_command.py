@@ -13,28 +13,43 @@ from commands import sparse as main
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.sparse.transformer import quality as measuring
-from experiments.commands.sparse.transformer import shards as corpus
-from experiments.commands.sparse.transformer.pretraining import WINDOW, Size, Trained, _learn
-from experiments.commands.sparse.transformer.quality import WORST, Quality, quality, sought
-from experiments.commands.sparse.transformer.shards import Shard, Source, read_rows, shards
-from experiments.commands.sparse.transformer.tables import (
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.masks import Masks
+from maestro_env.experiments.commands.sparse.transformer import quality as measuring
+from maestro_env.experiments.commands.sparse.transformer import shards as corpus
+from maestro_env.experiments.commands.sparse.transformer.pretraining import (
+    WINDOW,
+    Size,
+    Trained,
+    _learn,
+)
+from maestro_env.experiments.commands.sparse.transformer.quality import (
+    WORST,
+    Quality,
+    quality,
+    sought,
+)
+from maestro_env.experiments.commands.sparse.transformer.shards import (
+    Shard,
+    Source,
+    read_rows,
+    shards,
+)
+from maestro_env.experiments.commands.sparse.transformer.tables import (
     Difference,
     answer,
     differences,
     print_tables,
 )
-from experiments.shown.statistics import Estimate
-from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.masks import Masks
+from maestro_env.experiments.shown.statistics import Estimate
+from maestro_env.mappers.learners.transformer.checkpoint import read_gpt
+from maestro_env.mappers.learners.transformer.corpus import TokenRows, split
+from maestro_env.mappers.learners.transformer.model import TransformerError
+from maestro_env.mappers.learners.transformer.schedule import Arm
+from maestro_env.mappers.learners.transformer.tokens import END
+from maestro_env.mappers.learners.transformer.training import Training, mean_loss
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import models
-from mappers.learners.transformer.checkpoint import read_gpt
-from mappers.learners.transformer.corpus import TokenRows, split
-from mappers.learners.transformer.model import TransformerError
-from mappers.learners.transformer.schedule import Arm
-from mappers.learners.transformer.tokens import END
-from mappers.learners.transformer.training import Training, mean_loss
 
 TINY = ("transformer", "--held=bert_base", "--tokens=100", "--steps=200", "--seeds=1")
 TINY += ("--blocks=1", "--width=8", "--batch=1", "--rate=0.001")

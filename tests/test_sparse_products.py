@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.base.sparse_links import COLUMNS, sparse_links  # noqa: E402
-from mappers.learners.off_policy.networks import Networks  # noqa: E402
-from mappers.learners.replay.layouts import Batch  # noqa: E402
-from mappers.learners.value_based.qmix import Qmix  # noqa: E402
-from mappers.learners.value_based.settings import Settings  # noqa: E402
-from mappers.learners.value_based.sparse_networks import SparseNetworks  # noqa: E402
+from maestro_env.mappers.learners.off_policy.networks import Networks  # noqa: E402
+from maestro_env.mappers.learners.replay.layouts import Batch  # noqa: E402
+from maestro_env.mappers.learners.value_based.qmix import Qmix  # noqa: E402
+from maestro_env.mappers.learners.value_based.settings import Settings  # noqa: E402
+from maestro_env.mappers.learners.value_based.sparse_networks import SparseNetworks  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

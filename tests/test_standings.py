@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.search.cells import Cell, Finished
-from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.study.standings import Contest, over_time, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.experiments.search.cells import Cell, Finished
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
+from maestro_env.experiments.study.standings import Contest, over_time, overall, profiles, standings
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 

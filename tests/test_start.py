@@ -13,12 +13,12 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.marl import _MarlSearch
 from maestro_env.mapspace.space import TILES, MapSpace, Points
 from maestro_env.mapspace.unit_cube import choices_at, share_at
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
-from mappers.agents.heads import Heads
-from mappers.marl import _MarlSearch
 
 # Their arithmetic is not ours.
 LIBRARIES = {

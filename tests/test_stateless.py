@@ -26,12 +26,12 @@ from team_helpers import (
 )
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.agents.stateless import StatelessAgents
-from mappers.parts.arrays import Floats, Integers
 
 UNSEEN = np.zeros((0, 4), np.float32)
 

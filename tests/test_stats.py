@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from experiments.shown.statistics import (
+from maestro_env.experiments.shown.statistics import (
     bootstrap_interval,
     geometric_mean,
     iqm,

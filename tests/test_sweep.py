@@ -22,11 +22,11 @@ from run_helpers import edit
 from sweep_helpers import CONFIG, chunks, main, rows, sweep
 from sweep_scale import measured, search
 
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.study.sweep.axes import make_sweep
-from experiments.study.sweep.chunks import Chunk
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.study.sweep.axes import make_sweep
+from maestro_env.experiments.study.sweep.chunks import Chunk
 from maestro_env.workloads.finding import find_layer, find_network
 
 HARDWARE = [f"num_pes={pes},l1_bytes=65536,l2_bytes=4194304" for pes in (32, 64)]
@@ -86,7 +86,7 @@ def test_a_schema_is_found_once_a_problem(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_cell_is_the_same_search_as_by_compare(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
     flags = ["--samples=60", "--seeds=3", "--seed=5", f"--out={tmp_path / 'compared'}"]
     flags += [f"--layers={GEMM}", f"--hardware={HARDWARE[1]}", "--objectives=edp,latency"]
     assert compare([*flags, "--mappers=random_log,ga_log"]) == 0

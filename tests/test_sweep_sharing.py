@@ -124,7 +124,7 @@ def test_a_full_disk_loses_nothing(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.shell.files.Path.write_text", write)
+        patched.setattr("maestro_env.experiments.shell.files.Path.write_text", write)
         config = tmp_path / "config.yaml"
         with config.open("w") as file:
             file.write(SHORT)
@@ -146,7 +146,7 @@ def test_a_mapper_that_fails_leaves_the_others(
     def fail(*_: object) -> None:
         raise ValueError("no luck")
 
-    monkeypatch.setattr("mappers.random.LogRandomMapper.search", fail)
+    monkeypatch.setattr("maestro_env.mappers.random.LogRandomMapper.search", fail)
     out = tmp_path / "out"
     assert sweep(out, text=SHORT) == 1
     told = capsys.readouterr()

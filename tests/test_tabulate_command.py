@@ -13,11 +13,11 @@ import pytest
 from commands import tabulate
 from run_helpers import contents, edit, load, start
 
-from experiments.commands.tabulate import writer
-from experiments.store.claims import Claim
 from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.status import OK
+from maestro_env.experiments.commands.tabulate import writer
+from maestro_env.experiments.store.claims import Claim
 
 BLOCK = 5000
 

@@ -15,8 +15,6 @@ import pytest
 from commands import tabulate
 from test_docs import DOCS, cells
 
-from experiments.commands.tabulate.writer import write_table
-from experiments.shown.tables import significant
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.datasets.tabulated import (
@@ -32,10 +30,12 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
+from maestro_env.experiments.commands.tabulate.writer import write_table
+from maestro_env.experiments.shown.tables import significant
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 EDP = find_objective("edp")
 LAYER = Layer("GEMM", {"M": 4, "N": 3, "K": 2})

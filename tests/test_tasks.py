@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappers.learners.tasks.navigation import Navigation
-from mappers.learners.tasks.physics import DIRECTIONS, Bodies, World
-from mappers.learners.tasks.predator_prey import PredatorPrey, boundary_penalty
-from mappers.learners.tasks.task import EPISODE, Task, TaskError
+from maestro_env.mappers.learners.tasks.navigation import Navigation
+from maestro_env.mappers.learners.tasks.physics import DIRECTIONS, Bodies, World
+from maestro_env.mappers.learners.tasks.predator_prey import PredatorPrey, boundary_penalty
+from maestro_env.mappers.learners.tasks.task import EPISODE, Task, TaskError
 
 MAKERS = {
     "predator_prey": partial(PredatorPrey, predators=3),

@@ -13,12 +13,12 @@ pytest.importorskip("torch", reason="needs the extra rl")
 import torch
 from team_helpers import LARGE, LEARNING, SMALL, actions_of, shared_out
 
-from mappers.agents.config import MarlConfig
-from mappers.agents.fused import FusedAgents
-from mappers.agents.heads import Heads
-from mappers.agents.networks import NetworkAgents
-from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Agents
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.fused import FusedAgents
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.networks import NetworkAgents
+from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.agents.team import Agents
 
 UNIFORM = Heads(SMALL.space, "uniform")
 # Rewards alone teach, without bonuses.

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.shell.files import csv_cell, read_csv, write_csv
-from experiments.shell.telling import say, tell
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.shell.files import csv_cell, read_csv, write_csv
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.explanation.explanation import explain_mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer

@@ -17,29 +17,29 @@ from maestro_env.accelerators.hardware import PRESETS  # noqa: E402
 from maestro_env.evaluation.masks import Masks  # noqa: E402
 from maestro_env.evaluation.objectives import find_objective  # noqa: E402
 from maestro_env.evaluation.problem import Problem  # noqa: E402
-from maestro_env.mapspace.space import MapSpace  # noqa: E402
-from maestro_env.workloads.finding import find_layer  # noqa: E402
-from mappers.learners.sparse.flops import FlopMeter  # noqa: E402
-from mappers.learners.sparse.masks import SparsityError  # noqa: E402
-from mappers.learners.sparse.topology import adam_moments  # noqa: E402
-from mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt  # noqa: E402
-from mappers.learners.transformer.corpus import TokenRows  # noqa: E402
-from mappers.learners.transformer.model import (  # noqa: E402
+from maestro_env.mappers.learners.sparse.flops import FlopMeter  # noqa: E402
+from maestro_env.mappers.learners.sparse.masks import SparsityError  # noqa: E402
+from maestro_env.mappers.learners.sparse.topology import adam_moments  # noqa: E402
+from maestro_env.mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt  # noqa: E402
+from maestro_env.mappers.learners.transformer.corpus import TokenRows  # noqa: E402
+from maestro_env.mappers.learners.transformer.model import (  # noqa: E402
     Gpt,
     GptShape,
     TransformerError,
     attention,
     seen_pairs,
 )
-from mappers.learners.transformer.proposing import propose  # noqa: E402
-from mappers.learners.transformer.schedule import DENSE, Arm, Schedule, arms  # noqa: E402
-from mappers.learners.transformer.tokens import (  # noqa: E402
+from maestro_env.mappers.learners.transformer.proposing import propose  # noqa: E402
+from maestro_env.mappers.learners.transformer.schedule import DENSE, Arm, Schedule, arms  # noqa: E402
+from maestro_env.mappers.learners.transformer.tokens import (  # noqa: E402
     decode,
     encode,
     of_layer,
     of_machine,
 )
-from mappers.learners.transformer.training import Training, mean_loss  # noqa: E402
+from maestro_env.mappers.learners.transformer.training import Training, mean_loss  # noqa: E402
+from maestro_env.mapspace.space import MapSpace  # noqa: E402
+from maestro_env.workloads.finding import find_layer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

@@ -31,10 +31,10 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 
 GEMM = Layer("GEMM", {"M": 2**18, "N": 2**18, "K": 2**18})
 ENDLESS = Path("/dev/zero")

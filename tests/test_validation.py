@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from commands import validation
 
-from experiments.commands.validation.eyeriss import BATCH, MEASURED
-from experiments.commands.validation.row_stationary import MAPPINGS, chip, predict
 from maestro_env.accelerators.chips import CHIPS
+from maestro_env.experiments.commands.validation.eyeriss import BATCH, MEASURED
+from maestro_env.experiments.commands.validation.row_stationary import MAPPINGS, chip, predict
 
 EYERISS = CHIPS["eyeriss"].hardware
 TOTAL_MS = (20.9, 41.9, 23.6, 18.4, 10.5)

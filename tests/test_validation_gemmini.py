@@ -14,8 +14,8 @@ from commands import validation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.commands.validation.fitting import MODEL, Constants, described, fit
-from experiments.commands.validation.gemmini import (
+from maestro_env.experiments.commands.validation.fitting import MODEL, Constants, described, fit
+from maestro_env.experiments.commands.validation.gemmini import (
     Measured,
     bound,
     costs,

@@ -15,16 +15,16 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from plain_value_based import Plain, modules  # noqa: E402
 
 from maestro_env.base.errors import UnknownNameError  # noqa: E402
-from mappers.learners.off_policy import networks  # noqa: E402
-from mappers.learners.replay.layouts import Batch, ReplayError  # noqa: E402
-from mappers.learners.tasks.task import Task  # noqa: E402
-from mappers.learners.value_based.episodes import Episodes, play  # noqa: E402
-from mappers.learners.value_based.iql import Iql  # noqa: E402
-from mappers.learners.value_based.learner import ValueLearner  # noqa: E402
-from mappers.learners.value_based.qmix import Qmix  # noqa: E402
-from mappers.learners.value_based.settings import Settings  # noqa: E402
-from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax  # noqa: E402
-from mappers.learners.value_based.vdn import Vdn  # noqa: E402
+from maestro_env.mappers.learners.off_policy import networks  # noqa: E402
+from maestro_env.mappers.learners.replay.layouts import Batch, ReplayError  # noqa: E402
+from maestro_env.mappers.learners.tasks.task import Task  # noqa: E402
+from maestro_env.mappers.learners.value_based.episodes import Episodes, play  # noqa: E402
+from maestro_env.mappers.learners.value_based.iql import Iql  # noqa: E402
+from maestro_env.mappers.learners.value_based.learner import ValueLearner  # noqa: E402
+from maestro_env.mappers.learners.value_based.qmix import Qmix  # noqa: E402
+from maestro_env.mappers.learners.value_based.settings import Settings  # noqa: E402
+from maestro_env.mappers.learners.value_based.targets import lambda_returns, soft_mellowmax  # noqa: E402
+from maestro_env.mappers.learners.value_based.vdn import Vdn  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

@@ -27,17 +27,17 @@ from optimum_helpers import (
     vectors,
 )
 
-from experiments.commands.verify.bounds.boxes import INNERMOST, first, last
-from experiments.commands.verify.bounds.facts import Facts
-from experiments.commands.verify.bounds.idle import only_idle
-from experiments.commands.verify.bounds.lower import lower_bounds
-from experiments.commands.verify.bounds.ranges import Ranges
-from experiments.commands.verify.certificate.check import verify as check
-from experiments.commands.verify.certificate.leaves import mappings
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify.bounds.boxes import INNERMOST, first, last
+from maestro_env.experiments.commands.verify.bounds.facts import Facts
+from maestro_env.experiments.commands.verify.bounds.idle import only_idle
+from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
+from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.certificate.check import verify as check
+from maestro_env.experiments.commands.verify.certificate.leaves import mappings
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum import certificate
 from maestro_env.optimum.search import OptimumError

@@ -18,12 +18,6 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
-from experiments.search.searches import Recorder
-from experiments.shell.files import ensure_directory, refuse_irregular, write_json
-from experiments.shell.flags import option
-from experiments.shell.telling import say
-from experiments.shown.tables import Sheet
-from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
@@ -34,11 +28,17 @@ from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES
+from maestro_env.experiments.search.searches import Recorder
+from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_json
+from maestro_env.experiments.shell.flags import option
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.parts.draws import log_uniform
 from maestro_env.mapspace.mapping import to_m
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.parts.draws import log_uniform
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,33 @@ from pathlib import Path
 
 import numpy as np
 
-from clustering import AGENTS, LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
-from clustering.stability import stability
-from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal
-from experiments.search.named_mappers import require_fit
-from experiments.search.samples import collect, default_cache
-from experiments.shell import cli
-from experiments.shell.files import RecordError, run_directory, safe_name, write_text
-from experiments.shell.flags import UsageError, option, svg_option
-from experiments.shell.telling import say, tell
-from experiments.shown.clustering import draw_clustering
-from experiments.shown.plots import plot
-from experiments.shown.progress import Bar
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.registry import look_up
+from maestro_env.clustering import (
+    AGENTS,
+    LINKAGES,
+    MEASURES,
+    Clustering,
+    ClusteringError,
+    Samples,
+    cluster,
+)
+from maestro_env.clustering.stability import stability
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal
+from maestro_env.experiments.search.named_mappers import require_fit
+from maestro_env.experiments.search.samples import collect, default_cache
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import RecordError, run_directory, safe_name, write_text
+from maestro_env.experiments.shell.flags import UsageError, option, svg_option
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.clustering import draw_clustering
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.mappers import MAPPERS
+from maestro_env.mappers.agents.grouping import refusing, require_agents
 from maestro_env.workloads.finding import find_layer
-from mappers import MAPPERS
-from mappers.agents.grouping import refusing, require_agents
 
 
 @dataclass(frozen=True)

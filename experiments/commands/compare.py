@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.pages.headline import memories
-from experiments.search.goals import split_layers
-from experiments.search.named_mappers import MAPPERS_HELP
-from experiments.shell.files import write_text
-from experiments.shell.flags import option
-from experiments.shell.telling import say
-from experiments.study.config import StudyConfig
-from experiments.study.plots import draw
-from experiments.study.standings import Contest
-from experiments.study.study import Study, conduct, make_study
-from experiments.study.tables import (
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP
+from maestro_env.experiments.pages.headline import memories
+from maestro_env.experiments.search.goals import split_layers
+from maestro_env.experiments.search.named_mappers import MAPPERS_HELP
+from maestro_env.experiments.shell.files import write_text
+from maestro_env.experiments.shell.flags import option
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.study.config import StudyConfig
+from maestro_env.experiments.study.plots import draw
+from maestro_env.experiments.study.standings import Contest
+from maestro_env.experiments.study.study import Study, conduct, make_study
+from maestro_env.experiments.study.tables import (
     markdown,
     print_tables,
     sheets,
@@ -24,8 +26,6 @@ from experiments.study.tables import (
     write_seconds,
     write_table,
 )
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.evaluation.objectives import OBJECTIVE_HELP
 
 
 @dataclass(frozen=True)

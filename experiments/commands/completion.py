@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any
 
-from experiments.shell import cli
-from experiments.shell.flags import PROGRAM, declare, option
-from experiments.shell.telling import say
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import PROGRAM, declare, option
+from maestro_env.experiments.shell.telling import say
 
 SHELLS = ("bash", "zsh", "tcsh")
 

@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.pages.headline import taken
-from experiments.search.goals import mapping_text
-from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
-from experiments.shell import cli
-from experiments.shell.files import write_text
-from experiments.shell.flags import UsageError, option
-from experiments.shell.telling import say, tell
-from experiments.shown.tables import Sheet, shown
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
+from maestro_env.experiments.pages.headline import taken
+from maestro_env.experiments.search.goals import mapping_text
+from maestro_env.experiments.search.mapping_config import MappingConfig
+from maestro_env.experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import write_text
+from maestro_env.experiments.shell.flags import UsageError, option
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.tables import Sheet, shown
 from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping

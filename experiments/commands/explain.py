@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import (
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.search.mapping_config import MappingConfig
+from maestro_env.experiments.search.mapping_files import (
     is_nest,
     read_mapped,
     read_nest_mapped,
     recorded_objective,
 )
-from experiments.shell.files import ensure_directory, replacing
-from experiments.shell.flags import UsageError, option, svg_option
-from experiments.shell.telling import say
-from experiments.shown.plots import drawn, save
-from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.shell.files import ensure_directory, replacing
+from maestro_env.experiments.shell.flags import UsageError, option, svg_option
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.plots import drawn, save
 from maestro_env.explanation import (
     Explanation,
     HierarchyExplanation,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.telling import say
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.problem import AUTO, find_schema
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.workloads.layer import Layer
 
 

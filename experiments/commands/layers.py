@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from experiments.shell.flags import option
-from experiments.shown.tables import Sheet
+from maestro_env.experiments.shell.flags import option
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.workloads.finding import all_layers, find_network, models, parse_dims
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network

@@ -11,19 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import (
+from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.network.layer_search import (
     OF_ANY_MEMORIES,
     SearchedLayer,
     SearchSettings,
     require_of_network,
 )
-from experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
-from experiments.network.networks import map_layers
-from experiments.pages.found import bottleneck
-from experiments.pages.headline import found_line, take
-from experiments.pages.sections import Choice
-from experiments.pages.writer import write_report
-from experiments.search.goals import (
+from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
+from maestro_env.experiments.network.networks import map_layers
+from maestro_env.experiments.pages.found import bottleneck
+from maestro_env.experiments.pages.headline import found_line, take
+from maestro_env.experiments.pages.sections import Choice
+from maestro_env.experiments.pages.writer import write_report
+from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
     Goal,
     make_goal,
@@ -31,10 +33,10 @@ from experiments.search.goals import (
     schema_note,
     write_mapping,
 )
-from experiments.search.library import add_to_library, find_library
-from experiments.search.real import real_figures
-from experiments.shell import cli, flags
-from experiments.shell.files import (
+from maestro_env.experiments.search.library import add_to_library, find_library
+from maestro_env.experiments.search.real import real_figures
+from maestro_env.experiments.shell import cli, flags
+from maestro_env.experiments.shell.files import (
     distinct_name,
     ensure_directory,
     run_directory,
@@ -42,7 +44,7 @@ from experiments.shell.files import (
     write_csv,
     write_json,
 )
-from experiments.shell.flags import (
+from maestro_env.experiments.shell.flags import (
     PROGRAM,
     UsageError,
     jobs_option,
@@ -52,12 +54,10 @@ from experiments.shell.flags import (
     resume_option,
     threads_option,
 )
-from experiments.shell.telling import say, tell
-from experiments.shown.tables import Sheet, shown, shown_gap, significant
-from experiments.store.ray_pool import connect
-from experiments.store.versions import processor, versions
-from maestro_env.evaluation.hierarchy_problem import MODEL
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.tables import Sheet, shown, shown_gap, significant
+from maestro_env.experiments.store.ray_pool import connect
+from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.prior.proposals import PROPOSALS, load_prior
 from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims

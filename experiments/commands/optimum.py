@@ -9,19 +9,31 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from experiments.pages.headline import found_line, place, taken_by
-from experiments.proving.proof import bear_out, prove, write_certificate
-from experiments.proving.records import ProofRecord, ProofState
-from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
-from experiments.shell import cli, files, flags
-from experiments.shell.flags import PROGRAM, option, out_option, svg_option, threads_option
-from experiments.shell.telling import say
-from experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
-from experiments.shown.progress import Bar
-from experiments.shown.tables import Sheet, significant
-from experiments.store.claims import only_process
-from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.experiments.pages.headline import found_line, place, taken_by
+from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
+from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.search.goals import (
+    Goal,
+    LayerConfig,
+    ProblemConfig,
+    make_goal,
+    write_best,
+)
+from maestro_env.experiments.shell import cli, files, flags
+from maestro_env.experiments.shell.flags import (
+    PROGRAM,
+    option,
+    out_option,
+    svg_option,
+    threads_option,
+)
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.claims import only_process
+from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.optimum.solving import Limits
 from maestro_env.prior.proposals import PROPOSALS

@@ -11,24 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.pages.headline import above_optimum, found_line, place, taken_by
-from experiments.search.cells import Finished, join_traces, trace_path
-from experiments.search.goals import Goal, LayerConfig, write_best
-from experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
-from experiments.shell import cli
-from experiments.shell.files import check_same, read_json, safe_name, write_json
-from experiments.shell.flags import PROGRAM, option
-from experiments.shell.telling import say
-from experiments.shown.plots import plot
-from experiments.shown.statistics import iqm
-from experiments.shown.tables import shown
-from experiments.study.config import StudyConfig
-from experiments.study.plots import draw_convergence
-from experiments.study.standings import Contest
-from experiments.study.study import Study, conduct, make_study
-from experiments.study.tables import print_tables
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.experiments.pages.headline import above_optimum, found_line, place, taken_by
+from maestro_env.experiments.search.cells import Finished, join_traces, trace_path
+from maestro_env.experiments.search.goals import Goal, LayerConfig, write_best
+from maestro_env.experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import check_same, read_json, safe_name, write_json
+from maestro_env.experiments.shell.flags import PROGRAM, option
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.shown.statistics import iqm
+from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.study.config import StudyConfig
+from maestro_env.experiments.study.plots import draw_convergence
+from maestro_env.experiments.study.standings import Contest
+from maestro_env.experiments.study.study import Study, conduct, make_study
+from maestro_env.experiments.study.tables import print_tables
 
 
 @dataclass(frozen=True)

@@ -11,29 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.cells import improvements
-from experiments.search.goals import Goal
-from experiments.search.library import Start
-from experiments.search.named_mappers import require_fit
-from experiments.search.searches import run_search
-from experiments.shell.files import distinct_name
-from experiments.shell.flags import UsageError
-from experiments.shown.progress import best_note
-from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show
-from experiments.store.versions import Versions
 from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.search.cells import improvements
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.library import Start
+from maestro_env.experiments.search.named_mappers import require_fit
+from maestro_env.experiments.search.searches import run_search
+from maestro_env.experiments.shell.files import distinct_name
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.progress import best_note
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.records import Record, Show
+from maestro_env.experiments.store.versions import Versions
+from maestro_env.mappers import is_own
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.optimum.solving import Limits, opening, solving
 from maestro_env.prior.proposals import PROPOSALS
-from mappers import is_own
 
 _PROPOSING = "prior"
 OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000}

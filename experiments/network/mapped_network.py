@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import SearchedLayer, powers_of
-from experiments.pages.found import Curve, Found
-from experiments.pages.sections import Choice, Section, distinct
-from experiments.pages.writer import write_report
-from experiments.search.accelerators import Accelerator
-from experiments.search.goals import Goal
-from experiments.search.real import moved_bits
-from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost, buffer_bytes
 from maestro_env.evaluation.fronts import Powers, least_product
+from maestro_env.experiments.network.layer_search import SearchedLayer, powers_of
+from maestro_env.experiments.pages.found import Curve, Found
+from maestro_env.experiments.pages.sections import Choice, Section, distinct
+from maestro_env.experiments.pages.writer import write_report
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.real import moved_bits
+from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.space import Points
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network

@@ -13,34 +13,40 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.network.layer_search import (
+from maestro_env.base.checks import require_integer
+from maestro_env.evaluation.problem import AUTO
+from maestro_env.evaluation.transfer import spread
+from maestro_env.experiments.network.layer_search import (
     LayerRecord,
     SearchedLayer,
     SearchSettings,
     require_of_network,
 )
-from experiments.network.mapped_network import MappedNetwork
-from experiments.search.accelerators import (
+from maestro_env.experiments.network.mapped_network import MappedNetwork
+from maestro_env.experiments.search.accelerators import (
     Accelerator,
     accelerator_record,
     find_accelerator,
     model_of,
 )
-from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
-from experiments.shell import cli
-from experiments.shell.files import (
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
+from maestro_env.experiments.search.library import (
+    BestKnown,
+    Start,
+    add_to_library,
+    read_library,
+    start_of,
+)
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import (
     RecordError,
     ensure_directory,
 )
-from experiments.shell.flags import UsageError
-from experiments.store.directory import Directory
-from experiments.store.pool import run_cells
-from experiments.store.records import refuse_damaged
-from experiments.store.versions import Versions, processor, versions
-from maestro_env.base.checks import require_integer
-from maestro_env.evaluation.problem import AUTO
-from maestro_env.evaluation.transfer import spread
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.directory import Directory
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.versions import Versions, processor, versions
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer

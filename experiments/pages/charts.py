@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.pages.found import Curve, Found
-from experiments.pages.sections import FRONT, LEAST, OTHER, Section
-from experiments.shown.tables import shown
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.experiments.pages.found import Curve, Found
+from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Section
+from maestro_env.experiments.shown.tables import shown
 from maestro_env.explanation.traffic import PLACES
 
 Spec = dict[str, Any]

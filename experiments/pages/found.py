@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.goals import Goal, mapping_text
-from experiments.search.real import real_figures
 from maestro_env.base.errors import ModelError
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.experiments.search.goals import Goal, mapping_text
+from maestro_env.experiments.search.real import real_figures
 from maestro_env.explanation import (
     TENSORS,
     count_energy,

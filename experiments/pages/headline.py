@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.accelerators import Accelerator
-from experiments.search.goals import Goal, mapping_text
-from experiments.search.real import real_figures
-from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.search.goals import Goal, mapping_text
+from maestro_env.experiments.search.real import real_figures
+from maestro_env.experiments.shown.tables import shown, significant
 from maestro_env.optimum.known import KnownOptimum
 
 _LONG = 24

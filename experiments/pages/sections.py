@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.pages.found import Found
-from experiments.search.accelerators import Accelerator
-from experiments.shown.tables import Sheet
-from experiments.store.versions import Versions
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.pages.found import Found
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.store.versions import Versions
 
 OTHER, FRONT, LEAST = "not on the front", "front", "least EDP"
 """Kinds of the accelerators of a co-design."""

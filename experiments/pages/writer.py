@@ -9,17 +9,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.pages.charts import charts_of
-from experiments.pages.found import Found
-from experiments.pages.sections import Section
-from experiments.pages.tables import layers_table, mappers_table, real_table, totals_table
-from experiments.search.accelerators import Accelerator
-from experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
-from experiments.shown.tables import in_markdown, shown
-from experiments.shown.templates import templates
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import stated_fields
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.experiments.pages.charts import charts_of
+from maestro_env.experiments.pages.found import Found
+from maestro_env.experiments.pages.sections import Section
+from maestro_env.experiments.pages.tables import (
+    layers_table,
+    mappers_table,
+    real_table,
+    totals_table,
+)
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
+from maestro_env.experiments.shown.tables import in_markdown, shown
+from maestro_env.experiments.shown.templates import templates
 from maestro_env.explanation.traffic import PLACES
 
 _FOLDER = Path(__file__).parent

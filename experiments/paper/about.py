@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from experiments.paper.frame import Folder
-from experiments.paper.ledger import Finished, Run
-from experiments.shell.files import RecordError, read_json, write_json
+from maestro_env.experiments.paper.frame import Folder
+from maestro_env.experiments.paper.ledger import Finished, Run
+from maestro_env.experiments.shell.files import RecordError, read_json, write_json
 
 ABOUT = "about.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import option
+from maestro_env.experiments.shell.flags import option
 
 ITEMS = (
     *("table2", "table3", "marl_paper", "optima", "fig4", "fig5", "decomposition", "fig6", "fig7"),

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.rows import CsvRows, read_rows, select
-from experiments.shell.files import ensure_directory, write_csv, write_text
+from maestro_env.experiments.paper.ledger import Arena, Finished, Run, make_arenas
+from maestro_env.experiments.paper.rows import CsvRows, read_rows, select
+from maestro_env.experiments.shell.files import ensure_directory, write_csv, write_text
 
 _CURVE_POINTS = 40
 

@@ -10,17 +10,17 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.paper.about import ABOUT, write_about
-from experiments.paper.config import ITEMS, PaperConfig
-from experiments.paper.frame import FULL, QUICK, Folder
-from experiments.paper.ledger import Run, in_turn, open_directory, read, run_rest
-from experiments.paper.page import write_page
-from experiments.search.goals import unique
-from experiments.shell import cli
-from experiments.shell.flags import PROGRAM, UsageError, to_flags
-from experiments.shell.telling import say, tell
-from experiments.store.versions import processor, versions
 from maestro_env.base.errors import UnknownNameError
+from maestro_env.experiments.paper.about import ABOUT, write_about
+from maestro_env.experiments.paper.config import ITEMS, PaperConfig
+from maestro_env.experiments.paper.frame import FULL, QUICK, Folder
+from maestro_env.experiments.paper.ledger import Run, in_turn, open_directory, read, run_rest
+from maestro_env.experiments.paper.page import write_page
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.store.versions import processor, versions
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ def resolve(config: PaperConfig) -> Plan:
         results, page = out / "results", out / "results.md"
     results, page = Path(config.results or results), Path(config.page or page)
     scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
-    items = [import_module(f"experiments.paper.items.{name}").ITEM for name in ITEMS]
+    items = [import_module(f"maestro_env.experiments.paper.items.{name}").ITEM for name in ITEMS]
     folders = [Folder(item, scale, out, results, images) for item in items]
     return Plan(folders, [each for each in folders if config.all or each.item.name in names], page)
 

@@ -12,23 +12,29 @@ from pathlib import Path
 
 import numpy as np
 
-from clustering import Samples
-from experiments.paper.reach import Reach, middle
-from experiments.search.cells import Cell, SearchRecord
-from experiments.search.cells import Finished as Finished
-from experiments.search.goals import Goal, ProblemConfig, goal_directory, make_goal, write_goals
-from experiments.search.samples import collect
-from experiments.search.windows import Windows
-from experiments.shell.files import check_same, distinct_name, read_json, write_json
-from experiments.shown.statistics import Floats
-from experiments.store.claims import claimed, remove_abandoned
-from experiments.store.pool import run_cells
-from experiments.store.versions import Versions
-from experiments.study.standings import Contest
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.clustering import Samples
+from maestro_env.experiments.paper.reach import Reach, middle
+from maestro_env.experiments.search.cells import Cell, SearchRecord
+from maestro_env.experiments.search.cells import Finished as Finished
+from maestro_env.experiments.search.goals import (
+    Goal,
+    ProblemConfig,
+    goal_directory,
+    make_goal,
+    write_goals,
+)
+from maestro_env.experiments.search.samples import collect
+from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.claims import claimed, remove_abandoned
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.study.standings import Contest
+from maestro_env.mappers import make_mapper
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
 
 _CHARGED = "marl_clustered"
 WARMED = f"{_CHARGED}, warm-up charged"

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from jinja2 import TemplateError
 
-from experiments.paper.about import ABOUT, read_about
-from experiments.paper.frame import Folder
-from experiments.paper.verdicts import everywhere, tally
-from experiments.shell.files import RecordError, ensure_directory, write_text
-from experiments.shown.plots import drawn
-from experiments.shown.templates import templates
+from maestro_env.experiments.paper.about import ABOUT, read_about
+from maestro_env.experiments.paper.frame import Folder
+from maestro_env.experiments.paper.verdicts import everywhere, tally
+from maestro_env.experiments.shell.files import RecordError, ensure_directory, write_text
+from maestro_env.experiments.shown.plots import drawn
+from maestro_env.experiments.shown.templates import templates
 
 
 def write_page(page: Path, folders: Sequence[Folder]) -> None:

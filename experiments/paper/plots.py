@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.paper.rows import CsvRows
-from experiments.shown.plots import GREY, STYLES, save, tidy
-from experiments.shown.statistics import Floats
+from maestro_env.experiments.paper.rows import CsvRows
+from maestro_env.experiments.shown.plots import GREY, STYLES, save, tidy
+from maestro_env.experiments.shown.statistics import Floats
 
 COLOURS = [colour for colour, _ in STYLES]
 SAMPLES = {"xscale": "log", "xlabel": "samples"}

@@ -10,11 +10,11 @@ from itertools import product
 
 import numpy as np
 
-from experiments.paper.frame import Lines
-from experiments.paper.ledger import Arena
-from experiments.paper.rows import CsvRow, CsvRows, CsvTable, grouped, pivot
-from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
-from experiments.shown.tables import significant
+from maestro_env.experiments.paper.frame import Lines
+from maestro_env.experiments.paper.ledger import Arena
+from maestro_env.experiments.paper.rows import CsvRow, CsvRows, CsvTable, grouped, pivot
+from maestro_env.experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
+from maestro_env.experiments.shown.tables import significant
 
 _DIGITS = 4
 _COUNTS = ("problems", "samples")

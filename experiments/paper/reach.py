@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.windows import Windows
-from experiments.shown.statistics import Floats, has_interval, stratified_interval
+from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.shown.statistics import Floats, has_interval, stratified_interval
 
 _LAST = 10
 """A search has converged to the mean of the last of so many parts."""

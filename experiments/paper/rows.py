@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from experiments.shell.files import RecordError, read_csv
+from maestro_env.experiments.shell.files import RecordError, read_csv
 
 CsvRow = Mapping[str, str]
 CsvRows = Sequence[CsvRow]

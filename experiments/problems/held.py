@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.proving.many import OptimumCell, Proof, unfinished
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.shell import cli
-from experiments.shell.files import ensure_directory, user_cache
-from experiments.store.pool import run_cells
-from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import ensure_directory, user_cache
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.layer import Layer

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.shell.files import RecordError, cannot_read, write_bytes
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.experiments.shell.files import RecordError, cannot_read, write_bytes
+from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.layer import Layer
-from mappers.parts.arrays import Floats
 
 FORMAT = "maestro-env/labels/1"
 SUFFIX = ".jsonl.gz"

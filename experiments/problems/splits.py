@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 
-from experiments.problems import drawn
-from experiments.problems.held import Held, Problems, held
-from experiments.problems.training import has_mapping, is_bounded
-from experiments.problems.unusual import MACHINES, unusual_problems
-from experiments.search.goals import unique
-from experiments.shell.flags import UsageError
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
 from maestro_env.environments.named import TASKS
+from maestro_env.experiments.problems import drawn
+from maestro_env.experiments.problems.held import Held, Problems, held
+from maestro_env.experiments.problems.training import has_mapping, is_bounded
+from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.workloads.finding import find_layer, find_network, models
 from maestro_env.workloads.layer import Layer
 

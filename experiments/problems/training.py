@@ -9,13 +9,13 @@ from functools import cache
 from itertools import product
 from random import Random
 
-from experiments.problems import drawn
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.problems import drawn
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.workloads.finding import all_layers, models

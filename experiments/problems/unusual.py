@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from experiments.problems.drawn import between
-from experiments.problems.held import Held, held
-from experiments.problems.training import (
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.experiments.problems.drawn import between
+from maestro_env.experiments.problems.held import Held, held
+from maestro_env.experiments.problems.training import (
     distinct_layers,
     has_mapping,
     is_bounded,
 )
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
 UNUSUAL = "unusual"

@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.proving.proof import bear_out, prove
-from experiments.proving.records import ProofRecord
-from experiments.search.goals import Goal
-from experiments.store.claims import claimed
-from experiments.store.versions import Versions
 from maestro_env.base.errors import ModelError
+from maestro_env.experiments.proving.proof import bear_out, prove
+from maestro_env.experiments.proving.records import ProofRecord
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.store.claims import claimed
+from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.optimum.solving import Limits

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.proving.proof import bear_out, prove, write_certificate
-from experiments.proving.records import ProofRecord, ProofState
-from experiments.search.goals import Goal
-from experiments.shell.files import distinct_name
-from experiments.shell.telling import tell
-from experiments.store.records import Record, Show
+from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
+from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell.files import distinct_name
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.store.records import Record, Show
 from maestro_env.optimum.solving import Limits
 
 _CERTIFICATE = ".certificate.gz"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.proving.records import ProofRecord, ProofState
-from experiments.search.goals import Goal
-from experiments.shell import cli
-from experiments.shell.files import DamagedError, RecordError
-from experiments.store.directory import ANEW
 from maestro_env.base.reading import open_regular
+from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import DamagedError, RecordError
+from maestro_env.experiments.store.directory import ANEW
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumSearch

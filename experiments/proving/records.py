@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.goals import Goal
-from experiments.shell import files
-from experiments.shell.files import DamagedError, check_same
-from experiments.store.directory import ANEW
-from experiments.store.versions import Versions
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell import files
+from maestro_env.experiments.shell.files import DamagedError, check_same
+from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.optimum.solving import Solution
 

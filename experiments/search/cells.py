@@ -18,18 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.goals import Goal, goal_directory
-from experiments.search.searches import Recorder, run_search
-from experiments.search.windows import Windows, from_entry, to_entry, windows_of
-from experiments.shell import files
-from experiments.shell.files import BRIEF, cannot_read, csv_cell, distinct_name, replacing
-from experiments.shown.progress import best_note
-from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show
-from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import STATUSES
-from mappers import is_own, may_end_early
+from maestro_env.experiments.search.goals import Goal, goal_directory
+from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.search.windows import Windows, from_entry, to_entry, windows_of
+from maestro_env.experiments.shell import files
+from maestro_env.experiments.shell.files import (
+    BRIEF,
+    cannot_read,
+    csv_cell,
+    distinct_name,
+    replacing,
+)
+from maestro_env.experiments.shown.progress import best_note
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.records import Record, Show
+from maestro_env.experiments.store.versions import Versions
+from maestro_env.mappers import is_own, may_end_early
 
 _TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 

@@ -10,25 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.accelerators import (
-    Accelerator,
-    accelerator_record,
-    find_accelerator,
-    model_of,
-    recorded_accelerator,
-)
-from experiments.search.real import real_figures
-from experiments.shell.files import (
-    check_same,
-    distinct_name,
-    ensure_directory,
-    read_record,
-    write_json,
-    write_record,
-    write_text,
-)
-from experiments.shell.flags import UsageError, option
-from experiments.store.directory import ANEW
 from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -37,6 +18,25 @@ from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem, ma
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require_two_levels
+from maestro_env.experiments.search.accelerators import (
+    Accelerator,
+    accelerator_record,
+    find_accelerator,
+    model_of,
+    recorded_accelerator,
+)
+from maestro_env.experiments.search.real import real_figures
+from maestro_env.experiments.shell.files import (
+    check_same,
+    distinct_name,
+    ensure_directory,
+    read_record,
+    write_json,
+    write_record,
+    write_text,
+)
+from maestro_env.experiments.shell.flags import UsageError, option
+from maestro_env.experiments.store.directory import ANEW
 from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer

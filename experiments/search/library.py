@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.goals import Goal
-from experiments.shell.files import (
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.transfer import Mapped, start_from
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell.files import (
     RecordError,
     ensure_directory,
     read_record,
     user_cache,
     write_record,
 )
-from experiments.store.claims import claimed
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.errors import MaestroEnvError
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
-from maestro_env.evaluation.transfer import Mapped, start_from
+from maestro_env.experiments.store.claims import claimed
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import HARDWARE_HELP, LAYER_HELP
-from experiments.shell.flags import option
+from maestro_env.experiments.search.goals import HARDWARE_HELP, LAYER_HELP
+from maestro_env.experiments.shell.flags import option
 
 
 @dataclass(frozen=True)

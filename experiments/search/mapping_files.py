@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.search.accelerators import (
-    Accelerator,
-    find_accelerator,
-    recorded_accelerator,
-)
-from experiments.search.goals import GOAL, recorded_layer
-from experiments.search.mapping_config import MappingConfig
-from experiments.shell.files import RecordError, read_record
-from experiments.shell.flags import UsageError
-from experiments.store.directory import ANEW
 from maestro_env import exchange
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
@@ -22,6 +12,16 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
+from maestro_env.experiments.search.accelerators import (
+    Accelerator,
+    find_accelerator,
+    recorded_accelerator,
+)
+from maestro_env.experiments.search.goals import GOAL, recorded_layer
+from maestro_env.experiments.search.mapping_config import MappingConfig
+from maestro_env.experiments.shell.files import RecordError, read_record
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.directory import ANEW
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace

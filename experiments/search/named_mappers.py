@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from experiments.search.goals import Goal, require_distinct, unique
-from experiments.shell import cli
-from experiments.shell.flags import UsageError
-from maestro_env.base.errors import MissingExtraError, ModelError
+from maestro_env.base.errors import MissingExtraError, ModelError, recipe
 from maestro_env.evaluation.problem import Problem, require_two_levels
-from mappers import MAPPERS, PROVERS, make_mapper
-from mappers.base import Mapper
+from maestro_env.experiments.search.goals import Goal, require_distinct, unique
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.mappers import MAPPERS, PROVERS, make_mapper
+from maestro_env.mappers.base import Mapper
 
 FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
 """What ``run`` compares unless told."""
@@ -65,7 +65,7 @@ def _available(names: Iterable[str]) -> tuple[tuple[str, ...], str]:
         except MissingExtraError as error:
             extras[name] = error.extra
     needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
-    note = f"skipped (not installed): {left_out}; to have them: pip install -e '.[{needed}]'"
+    note = f"skipped (not installed): {left_out}; to have them: {recipe(needed)}"
     return tuple(found), note if extras else ""
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from clustering import Samples
-from experiments.search.goals import Goal
-from experiments.search.searches import Recorder, run_search
-from experiments.shell.files import RecordError, ensure_directory, replacing, user_cache
-from experiments.shown.progress import Bar
-from experiments.shown.statistics import Floats
-from experiments.store.versions import code_digest
+from maestro_env.clustering import Samples
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.shell.files import RecordError, ensure_directory, replacing, user_cache
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.versions import code_digest
+from maestro_env.mappers.agents.grouping import refusing, samples_of
 from maestro_env.mapspace.space import Points
-from mappers.agents.grouping import refusing, samples_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.mappers import make_mapper, may_end_early
 from maestro_env.mapspace.space import Points
-from mappers import make_mapper, may_end_early
 
 
 class Recorder(Evaluator):

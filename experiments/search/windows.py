@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.goals import Goal
-from experiments.search.searches import Recorder
-from experiments.shown.statistics import Floats
 from maestro_env.environments.task import Task
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.searches import Recorder
+from maestro_env.experiments.shown.statistics import Floats
 
 _WINDOWS = 100
 _DIGITS = 5

@@ -29,7 +29,7 @@ _MESSAGE = "interrupted"
 
 
 def command_names() -> list[str]:
-    """Return the names of the commands: each is a module of ``experiments.commands``."""
+    """Return the names of the commands: modules of ``experiments.commands``."""
     return sorted(path.stem.replace("_", "-") for path in _FOLDER.glob("[!_]*"))
 
 
@@ -50,7 +50,7 @@ def main(name: str, argv: list[str] | None = None) -> int:
 
     def run() -> int:
         with importing():
-            from experiments.shell import flags
+            from maestro_env.experiments.shell import flags
 
             command = load(name)
         return flags.run(command.Config, command.execute, name, argv)
@@ -61,7 +61,9 @@ def main(name: str, argv: list[str] | None = None) -> int:
 def load(name: str) -> Any:
     """Return the module of a command: ``Config``, its flags, and ``execute``, which takes them."""
     # Not importlib's function, which python -X importtime does not see.
-    return __import__(f"experiments.commands.{name.replace('-', '_')}", fromlist=["execute"])
+    return __import__(
+        f"maestro_env.experiments.commands.{name.replace('-', '_')}", fromlist=["execute"]
+    )
 
 
 def summary(name: str) -> str:

@@ -16,10 +16,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiments.shell.telling import tell
 from maestro_env.base.errors import MaestroEnvError, TooLongError, printable, quoted
 from maestro_env.base.reading import open_regular, open_text
 from maestro_env.evaluation.models import FIGURES_VERSION
+from maestro_env.experiments.shell.telling import tell
 
 _DIGEST = "digest"
 COST_MODELS = "cost models"

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from experiments.shell.telling import say, tell
 from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.shell.telling import say, tell
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

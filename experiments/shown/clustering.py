@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.cluster import hierarchy
 
-from clustering import Clustering
-from experiments.shown.plots import GREY, STYLES, in_picture, new_figure
+from maestro_env.clustering import Clustering
+from maestro_env.experiments.shown.plots import GREY, STYLES, in_picture, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

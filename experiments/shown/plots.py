@@ -7,12 +7,12 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from experiments.shell import cli
-from experiments.shell.files import replacing
-from experiments.shell.flags import PROGRAM
-from experiments.shell.telling import say, tell
-from experiments.shown.tables import shown
 from maestro_env.base.errors import MaestroEnvError
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import replacing
+from maestro_env.experiments.shell.flags import PROGRAM
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.tables import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

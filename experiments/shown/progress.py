@@ -6,8 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from experiments.shown.tables import shown
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.shown.tables import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from experiments.shown.statistics import Estimate
 from maestro_env.base.errors import printable
+from maestro_env.experiments.shown.statistics import Estimate
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 300

@@ -7,14 +7,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.shell import cli
-from experiments.shell.files import run_directory
-from experiments.shell.flags import tell_interrupted
-from experiments.shell.telling import say
-from experiments.store.directory import Directory
-from experiments.store.pool import run_cells
-from experiments.store.records import Case, Record, refuse_damaged
-from experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import run_directory
+from maestro_env.experiments.shell.flags import tell_interrupted
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.store.directory import Directory
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.records import Case, Record, refuse_damaged
+from maestro_env.experiments.store.versions import Versions, processor, versions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -16,7 +16,12 @@ from pathlib import Path
 
 from filelock import SoftFileLease, Timeout
 
-from experiments.shell.files import LOCK, RecordError, ensure_directory, remove_temporary
+from maestro_env.experiments.shell.files import (
+    LOCK,
+    RecordError,
+    ensure_directory,
+    remove_temporary,
+)
 
 _SECONDS_TO_SIGN = 3.0
 _SECONDS_BETWEEN_LOOKS = 0.05

@@ -6,8 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.shell.files import RecordError, check_same, is_empty, read_record, write_record
-from experiments.store.claims import claimed, remove_abandoned
+from maestro_env.experiments.shell.files import (
+    RecordError,
+    check_same,
+    is_empty,
+    read_record,
+    write_record,
+)
+from maestro_env.experiments.store.claims import claimed, remove_abandoned
 
 CONFIG = "config.json"
 """The file that says what a directory is for."""

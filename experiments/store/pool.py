@@ -14,13 +14,13 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any
 
-from experiments.shell import cli
-from experiments.shell.telling import tell
-from experiments.shown.progress import Bar
-from experiments.store.claims import Claim, remove_abandoned
-from experiments.store.records import Pending, Record, Show
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store.claims import Claim, remove_abandoned
+from maestro_env.experiments.store.records import Pending, Record, Show
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 # Works that have not ended, which the bar looks at beside those that run: there may be 100,000.
@@ -59,7 +59,7 @@ def run_cells(
         noun = next((work.NOUN for work in works), Record.NOUN)
         with Bar(noun, total or finished + len(works), finished) as bar:
             if ray is not None:
-                from experiments.store.ray_pool import run_on_ray
+                from maestro_env.experiments.store.ray_pool import run_on_ray
 
                 return run_on_ray(tasks, finished, ray, bar.show)
             if jobs > 1:

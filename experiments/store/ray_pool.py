@@ -21,14 +21,14 @@ from math import ceil
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from experiments.shell import cli, files
-from experiments.shell.flags import UsageError
-from experiments.shell.telling import tell
-from experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
-from experiments.store.ray_worker import Outcome
-from experiments.store.records import Pending, Show
-from experiments.store.versions import versions
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
+from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
+from maestro_env.experiments.store.ray_worker import Outcome
+from maestro_env.experiments.store.records import Pending, Show
+from maestro_env.experiments.store.versions import versions
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -290,7 +290,7 @@ def _remote() -> Any:
 
     def maestro_env_works(pickled: bytes, asked: dict[str, str | None]) -> object:
         try:
-            from experiments.store.ray_worker import run_works
+            from maestro_env.experiments.store.ray_worker import run_works
         except ImportError as error:
             import platform
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from experiments.store.records import Record
-from experiments.store.versions import Versions, versions
+from maestro_env.experiments.store.records import Record
+from maestro_env.experiments.store.versions import Versions, versions
 
 
 @dataclass(frozen=True)

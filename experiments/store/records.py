@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from experiments.shell.files import (
+from maestro_env.experiments.shell.files import (
     BRIEF,
     DamagedError,
     check_same,
@@ -19,8 +19,8 @@ from experiments.shell.files import (
     write_record,
     write_text,
 )
-from experiments.store.claims import Claim
-from experiments.store.versions import Versions
+from maestro_env.experiments.store.claims import Claim
+from maestro_env.experiments.store.versions import Versions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from experiments.shell import cli
-from experiments.shell.files import ensure_directory, refuse_irregular, write_csv
-from experiments.shell.telling import say, tell
-from experiments.shown.progress import Bar
-from experiments.store.versions import processor, versions
 from maestro_env.base.threads import processors
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_csv
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store.versions import processor, versions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

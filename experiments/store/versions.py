@@ -8,15 +8,15 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from experiments.shell.files import COST_MODELS
 from maestro_env.evaluation.models import FIGURES_VERSION
+from maestro_env.experiments.shell.files import COST_MODELS
 
 Versions = dict[str, str | None]
 """Versions by package, the commit and the processor; None for what there is none of."""
 
 _PACKAGES = ("maestro-env", "numpy", "scipy", "gymnasium")
 # What decides which points a search from a seed looks at, and their values.
-_OURS = ("clustering", "maestro_env", "mappers", "experiments/search/searches.py")
+_SEARCHES = "experiments/search/searches.py"
 _OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 
 
@@ -43,12 +43,19 @@ def code_digest() -> str:
     It takes no commit to change it, nor does anything change it that no search depends on.
     """
     digest = hashlib.sha256(" ".join(str(_installed(name)) for name in _OTHERS).encode())
-    root = Path(__file__).parents[2]
-    for name in _OURS:
-        below = [path for path in (root / name).rglob("*") if "__pycache__" not in path.parts]
-        for path in sorted(path for path in (root / name, *below) if path.is_file()):
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    package = Path(__file__).parents[2]
+    # What experiments/ has more runs searches, and changes none.
+    rooms = [room for room in package.iterdir() if room.name != "experiments"]
+    files = [package / _SEARCHES, *(path for room in rooms for path in _files(room))]
+    for path in sorted(files):
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _files(room: Path) -> list[Path]:
+    """Return what lies in a folder, which may be a link to one, and a file itself."""
+    below = [path for path in room.rglob("*") if "__pycache__" not in path.parts]
+    return [path for path in (room, *below) if path.is_file()]
 
 
 def _installed(package: str) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import AnyProblemConfig
-from experiments.shell.flags import (
+from maestro_env.experiments.search.goals import AnyProblemConfig
+from maestro_env.experiments.shell.flags import (
     jobs_option,
     option,
     out_option,

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.shell.files import distinct_name
-from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, plot, scale_y, tidy
-from experiments.shown.statistics import Floats, bootstrap_interval, has_interval, iqm
-from experiments.study.standings import Contest, over_time, profiles
-from experiments.study.study import Study
+from maestro_env.experiments.shell.files import distinct_name
+from maestro_env.experiments.shown.plots import (
+    GREY,
+    STYLES,
+    in_picture,
+    new_figure,
+    plot,
+    scale_y,
+    tidy,
+)
+from maestro_env.experiments.shown.statistics import Floats, bootstrap_interval, has_interval, iqm
+from maestro_env.experiments.study.standings import Contest, over_time, profiles
+from maestro_env.experiments.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

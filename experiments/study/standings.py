@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.cells import Finished
-from experiments.search.goals import Goal
-from experiments.shown import statistics as stats
-from experiments.shown.statistics import Estimate, Floats, estimate, iqm
+from maestro_env.experiments.search.cells import Finished
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shown import statistics as stats
+from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm
 from maestro_env.optimum.known import KnownOptimum
 
 Checkpoints = NDArray[np.int64]

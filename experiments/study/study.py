@@ -10,10 +10,11 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from experiments.proving.goal_optimum import find_optimum
-from experiments.search.accelerators import accelerator_record
-from experiments.search.cells import Cell, Finished, SearchRecord
-from experiments.search.goals import (
+from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.proving.goal_optimum import find_optimum
+from maestro_env.experiments.search.accelerators import accelerator_record
+from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
+from maestro_env.experiments.search.goals import (
     GOAL,
     Goal,
     ProblemConfig,
@@ -24,28 +25,27 @@ from experiments.search.goals import (
     unique,
     write_goals,
 )
-from experiments.search.library import Start, find_library, read_library, start_of
-from experiments.search.named_mappers import find_mappers, require_fit
-from experiments.shell import cli, flags
-from experiments.shell.files import (
+from maestro_env.experiments.search.library import Start, find_library, read_library, start_of
+from maestro_env.experiments.search.named_mappers import find_mappers, require_fit
+from maestro_env.experiments.shell import cli, flags
+from maestro_env.experiments.shell.files import (
     RecordError,
     file_digest,
     read_each,
     read_record,
     run_directory,
 )
-from experiments.shell.telling import tell
-from experiments.shown.progress import Bar
-from experiments.store.directory import ANEW, CONFIG, Directory
-from experiments.store.pool import run_cells
-from experiments.store.ray_pool import connect
-from experiments.store.versions import Versions, processor, versions
-from experiments.study.config import StudyConfig
-from experiments.study.standings import Contest
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.ray_pool import connect
+from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.study.config import StudyConfig
+from maestro_env.experiments.study.standings import Contest
+from maestro_env.mappers import make_mapper
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
 
 _OPTIMUM = "optimum.json"
 _AGAIN = "--resume"

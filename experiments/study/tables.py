@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.search.goals import schema_note
-from experiments.shell.files import write_csv
-from experiments.shell.telling import say
-from experiments.shown.statistics import Floats, log_mean
-from experiments.shown.tables import Sheet, significant
-from experiments.study.standings import (
+from maestro_env.experiments.search.goals import schema_note
+from maestro_env.experiments.shell.files import write_csv
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.statistics import Floats, log_mean
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.study.standings import (
     WITHIN,
     Checkpoints,
     Contest,
@@ -25,7 +25,7 @@ from experiments.study.standings import (
     overall,
     standings,
 )
-from experiments.study.study import Study
+from maestro_env.experiments.study.study import Study
 from maestro_env.optimum.known import KnownOptimum
 
 _MISSING = "-"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 _LONGEST_VALUE = 40
 _LONGEST_MESSAGE = 4000
@@ -97,8 +98,15 @@ class MissingExtraError(MaestroEnvError, ImportError):
     """A package is missing that an optional extra of the project installs."""
 
     def __init__(self, user: str, package: str, extra: str) -> None:
-        super().__init__(f"{user} needs {package}: pip install -e '.[{extra}]' in a clone")
+        super().__init__(f"{user} needs {package}: {recipe(extra)}")
         self.extra = extra
+
+
+def recipe(extra: str) -> str:
+    """Return the command that installs an extra, in a clone or beside what is installed."""
+    if (Path(__file__).parents[2] / "setup.py").exists():
+        return f"pip install -e '.[{extra}]' in a clone"
+    return f"pip install 'maestro-env[{extra}]'"
 
 
 class UnknownNameError(MaestroEnvError, ValueError):

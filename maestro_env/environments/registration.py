@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-from maestro_env.environments.named import NAMED
-
 
 def register_with_gymnasium() -> None:
     """Register now if gymnasium is imported, else as soon as it is."""
@@ -24,6 +22,8 @@ def register_with_gymnasium() -> None:
 
 def _register() -> None:
     import gymnasium
+
+    from maestro_env.environments.named import NAMED
 
     for version, name in enumerate(("MaestroEnvV0", "MaestroEnv")):
         gymnasium.register(

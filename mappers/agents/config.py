@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clustering import LINKAGES, MEASURES
+from maestro_env.clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.rewards import REWARDS
-from mappers.base import StartConfig
-from mappers.parts.draws import DRAWS
-from mappers.settings import setting
+from maestro_env.mappers.base import StartConfig
+from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.settings import setting
 
 GROUPINGS = ("clustered", "reversed", "random")
 """How parameters are grouped: dependent ones together, dependent ones apart, or at random."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 
 class Elites:

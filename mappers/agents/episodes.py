@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.parts.joint_moves import JointMoves
 from maestro_env.mapspace.space import Points, Space
-from mappers.agents.heads import Heads
-from mappers.agents.paid import Paid
-from mappers.parts.arrays import Floats, Integers
-from mappers.parts.joint_moves import JointMoves
 
 Seen = NDArray[np.float32]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from maestro_env.base.perceptrons import team
 from maestro_env.evaluation.rewards import Observations
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.agents.team import MOST_CHANGE, Agents
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import MOST_CHANGE, Agents
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 HIDDEN = 64
 _SEEN = 4

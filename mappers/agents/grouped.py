@@ -6,16 +6,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from clustering import AgentGroups
+from maestro_env.clustering import AgentGroups
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.rewards import REWARDS
+from maestro_env.mappers.agents.config import GroupConfig
+from maestro_env.mappers.agents.grouping import group_parameters, read_groups, require_agents
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Space
-from mappers.agents.config import GroupConfig
-from mappers.agents.grouping import group_parameters, read_groups, require_agents
-from mappers.base import Mapper
-from mappers.parts.arrays import Floats, Integers
 
 Grouped = TypeVar("Grouped", bound=GroupConfig)
 

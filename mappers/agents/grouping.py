@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
-from clustering.controls import random_groups, reversed_groups
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
+from maestro_env.clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
+from maestro_env.clustering.controls import random_groups, reversed_groups
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.mappers.agents.config import GroupConfig
+from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import Points, Space
-from mappers.agents.config import GroupConfig
-from mappers.parts.arrays import Floats
 
 _BATCH = 4096
 _MAX_CHARACTERS = 2**20

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
+from maestro_env.mappers.parts.choices import orders_of, sizes_at
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
-from mappers.parts.arrays import Booleans, Floats, Integers
-from mappers.parts.choices import orders_of, sizes_at
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.agents.heads import Heads
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 # A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and one octave, a
 # factor of two, at most. These are base-2 logarithms.

@@ -8,19 +8,19 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.rewards import Observations
-from mappers.agents.config import MarlConfig
-from mappers.agents.fused import HIDDEN, first_weights
-from mappers.agents.heads import Heads
-from mappers.agents.team import MOST_CHANGE, Agents, normalised
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.fused import HIDDEN, first_weights
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, normalised
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 try:
     import torch
     from torch import Tensor
 
-    from mappers.learners.threads import one_thread
+    from maestro_env.mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.agents.networks", str(error.name), "rl") from error
+    raise MissingExtraError("maestro_env.mappers.agents.networks", str(error.name), "rl") from error
 
 
 class NetworkAgents(Agents):

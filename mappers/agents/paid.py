@@ -9,10 +9,10 @@ import numpy as np
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
+from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.parts.draws import DRAWS
 from maestro_env.mapspace.space import Points
-from mappers.agents.elites import Elites
-from mappers.parts.arrays import Floats, Integers
-from mappers.parts.draws import DRAWS
 
 # Draws until one fits the buffers; where fewer do, masks draw it.
 _ATTEMPTS = 16

@@ -11,20 +11,22 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.mappers.agents.config import GroupConfig
+from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving, Seen
+from maestro_env.mappers.agents.grouped import GroupedMapper
+from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.learners.replay.layouts import Batch, Fields, SoaReplay
+from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Space
-from mappers.agents.config import GroupConfig
-from mappers.agents.episodes import Choosing, Episodes, Improving, Seen
-from mappers.agents.grouped import GroupedMapper
-from mappers.agents.paid import Paid
-from mappers.learners.replay.layouts import Batch, Fields, SoaReplay
-from mappers.parts.arrays import Floats, Integers
-from mappers.parts.draws import DRAWS
-from mappers.settings import setting
 
 try:
     import torch  # noqa: F401 (the learners need it)
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.agents.replaying", str(error.name), "rl") from error
+    raise MissingExtraError(
+        "maestro_env.mappers.agents.replaying", str(error.name), "rl"
+    ) from error
 
 EPISODES = ("improve", "choose")
 """What agents act in: moves of a mapping, or a choice of all parameters."""

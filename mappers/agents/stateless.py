@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.evaluation.rewards import Observations
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.agents.team import MOST_CHANGE, Agents, normalised
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, normalised
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 
 class Adam:

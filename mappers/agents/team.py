@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from maestro_env.evaluation.rewards import Observations
-from mappers.agents.config import MarlConfig
-from mappers.agents.heads import Heads
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.agents.config import MarlConfig
+from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""

@@ -18,8 +18,8 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
 from maestro_env.base.perceptrons import Perceptrons
-from mappers.learners.quantised.quantiser import Layers
-from mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.learners.quantised.quantiser import Layers
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 
 class ChoicesPolicy(ActorCriticPolicy):  # type: ignore[misc]

@@ -9,8 +9,8 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.mappers.parts.arrays import Integers
 from maestro_env.mapspace.parameter import Parameter
-from mappers.parts.arrays import Integers
 
 
 def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:

@@ -16,12 +16,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.parts.choices import orders_of, ranks_of
+from maestro_env.mappers.parts.genes import FIXED, Genes
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.mapspace.unit_cube import count_up_to
-from mappers.parts.arrays import Floats, Integers
-from mappers.parts.choices import orders_of, ranks_of
-from mappers.parts.genes import FIXED, Genes
 
 # Individuals of a first population with tiles of one element on both levels.
 _UNIT = 2

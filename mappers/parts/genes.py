@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.mappers.parts.arrays import Integers
+from maestro_env.mappers.parts.choices import sizes_at
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points
-from mappers.parts.arrays import Integers
-from mappers.parts.choices import sizes_at
 
 FIXED = -1
 """The column of a gene that the schema fixes."""

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.environments.improving import Moves
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points, Space
-from mappers.parts.arrays import Floats, Integers
 
 
 class JointMoves(Moves):

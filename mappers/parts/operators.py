@@ -6,8 +6,8 @@ from collections.abc import Set
 
 import numpy as np
 
+from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import Points, Space
-from mappers.parts.arrays import Floats
 
 # The largest small step is this share of a size's choices.
 _STEP_SHARE = 16

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.mappers.parts.choices import orders_of, ranks_of
+from maestro_env.mappers.parts.genes import FIXED, Genes
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.mapspace.unit_cube import count_up_to
-from mappers.parts.choices import orders_of, ranks_of
-from mappers.parts.genes import FIXED, Genes
 
 # A size is scaled by a factor of 2 to the power of 2^-5 at least, and of 1 at most.
 _LEAST_LOG, _MOST_LOG = -5.0, 0.0

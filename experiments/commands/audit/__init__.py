@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from experiments.commands.audit.scores import NONE, Auditor, headers_of
-from experiments.commands.audit.sweeps import is_sweep, sheets_of
-from experiments.search.cells import Finished
-from experiments.search.goals import Goal
-from experiments.shell.files import RecordError
-from experiments.shell.flags import option, svg_option
-from experiments.shell.telling import tell
-from experiments.shown.tables import Sheet
-from experiments.study.study import read_all
+from maestro_env.experiments.commands.audit.scores import NONE, Auditor, headers_of
+from maestro_env.experiments.commands.audit.sweeps import is_sweep, sheets_of
+from maestro_env.experiments.search.cells import Finished
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shell.flags import option, svg_option
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.study.study import read_all
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def execute(config: Config) -> int:
     directory = Path(config.rundir)
     if config.exploit is not None:
         # It draws, which takes a while to import.
-        from experiments.commands.audit.exploitation import show_exploitation
+        from maestro_env.experiments.commands.audit.exploitation import show_exploitation
 
         show_exploitation(directory, Path(config.exploit), config.svg)
         return 0

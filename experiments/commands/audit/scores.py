@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.search.goals import Goal
 from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.evaluation.objectives import Objective, latency_bound
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.search.goals import Goal
 from maestro_env.mapspace.space import MapSpace
 
 NONE = "no valid mapping"

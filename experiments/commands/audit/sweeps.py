@@ -8,19 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.commands.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
-from experiments.shell.files import read_record
-from experiments.shown.tables import Sheet
-from experiments.store.directory import ANEW, CONFIG
-from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.fronts import RECORD, read_front, rounds_of
-from experiments.study.sweep.records import (
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.experiments.commands.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
+from maestro_env.experiments.shell.files import read_record
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
+from maestro_env.experiments.study.sweep.records import (
     CellBest,
     best_mappings,
     checked_goal,
     recorded_chunks,
 )
-from maestro_env.evaluation.objectives import Objective
 
 _NOTE = (
     "Layers: one execution. All: the latency of all executions, and of how many layers MAESTRO's "

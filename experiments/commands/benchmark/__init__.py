@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
-from experiments.problems.splits import MOST_SAMPLES, SPLITS
-from experiments.shell.flags import Action, act, jobs_option, option, out_option, svg_option
+from maestro_env.experiments.problems.splits import MOST_SAMPLES, SPLITS
+from maestro_env.experiments.shell.flags import (
+    Action,
+    act,
+    jobs_option,
+    option,
+    out_option,
+    svg_option,
+)
 from maestro_env.workloads.finding import models
 
 _SPLITS = "; ".join(f"{name}, {each.what}" for name, each in SPLITS.items())
@@ -85,19 +92,19 @@ def execute(config: Config) -> int:
 
 
 def _run(config: Config) -> int:
-    from experiments.commands.benchmark.running import run  # It needs scipy.
+    from maestro_env.experiments.commands.benchmark.running import run  # It needs scipy.
 
     return run(config)
 
 
 def _score(config: Config) -> int:
-    from experiments.commands.benchmark.scoring import score  # It needs scipy.
+    from maestro_env.experiments.commands.benchmark.scoring import score  # It needs scipy.
 
     return score(config)
 
 
 def _list(config: Config) -> int:
-    from experiments.commands.benchmark.running import list_problems
+    from maestro_env.experiments.commands.benchmark.running import list_problems
 
     return list_problems(config)
 

@@ -16,17 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
-from experiments.problems.held import Held, Problems
-from experiments.problems.splits import MOST_SAMPLES, SPLITS
-from experiments.problems.training import shapes_of
-from experiments.search.goals import integers
-from experiments.shell.files import RecordError, cannot_read, distinct_name, read_json, read_record
-from experiments.shell.flags import UsageError
-from experiments.shown.statistics import Floats
-from experiments.store.directory import ANEW, CONFIG
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
+from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
+from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.problems.splits import MOST_SAMPLES, SPLITS
+from maestro_env.experiments.problems.training import shapes_of
+from maestro_env.experiments.search.goals import integers
+from maestro_env.experiments.shell.files import (
+    RecordError,
+    cannot_read,
+    distinct_name,
+    read_json,
+    read_record,
+)
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.workloads.finding import models
 
 COMMAND = "benchmark run"

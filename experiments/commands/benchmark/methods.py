@@ -11,18 +11,18 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.benchmark.program import ProgramMapper, split_command
-from experiments.problems.held import Held
-from experiments.problems.labels import read_labels
-from experiments.shell.files import file_digest
 from maestro_env.evaluation.problem import require_two_levels
 from maestro_env.evaluation.transfer import Mapped
+from maestro_env.experiments.commands.benchmark.program import ProgramMapper, split_command
+from maestro_env.experiments.problems.held import Held
+from maestro_env.experiments.problems.labels import read_labels
+from maestro_env.experiments.shell.files import file_digest
+from maestro_env.mappers import make_mapper, mapper_names, may_end_early
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.library import Entry, Library, LibraryMapper, known_entries
+from maestro_env.mappers.outside import MapperError, make, require_mapper
+from maestro_env.mappers.settings import changed
 from maestro_env.workloads.finding import models
-from mappers import make_mapper, mapper_names, may_end_early
-from mappers.base import Mapper
-from mappers.library import Entry, Library, LibraryMapper, known_entries
-from mappers.outside import MapperError, make, require_mapper
-from mappers.settings import changed
 
 _WEIGHTS, _PROGRAM = ".safetensors", "program"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.commands.benchmark.scores import Scores, reached
-from experiments.commands.benchmark.tables import LIMITS
-from experiments.shown.plots import STYLES, in_picture, new_figure, tidy
+from maestro_env.experiments.commands.benchmark.scores import Scores, reached
+from maestro_env.experiments.commands.benchmark.tables import LIMITS
+from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.benchmark.talking import Program, ProgramError
-from experiments.problems.held import described
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require_two_levels
-from mappers.base import Mapper, NoConfig
+from maestro_env.experiments.commands.benchmark.talking import Program, ProgramError
+from maestro_env.experiments.problems.held import described
+from maestro_env.mappers.base import Mapper, NoConfig
 
 FORMAT = "maestro-env/ask/1"
 

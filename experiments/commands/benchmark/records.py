@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.benchmark.methods import Method
-from experiments.commands.benchmark.talking import TimedOutError
-from experiments.problems.held import Held
-from experiments.search.searches import Recorder, UnspentError, stream
-from experiments.shell.files import distinct_name
-from experiments.shell.telling import tell
-from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show
 from maestro_env.base.errors import MaestroEnvError, quoted
+from maestro_env.experiments.commands.benchmark.methods import Method
+from maestro_env.experiments.commands.benchmark.talking import TimedOutError
+from maestro_env.experiments.problems.held import Held
+from maestro_env.experiments.search.searches import Recorder, UnspentError, stream
+from maestro_env.experiments.shell.files import distinct_name
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.records import Record, Show
 
 
 class SearchError(MaestroEnvError, RuntimeError):

@@ -8,18 +8,23 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.benchmark.entries import COMMAND, Card, read_entry, stream_name
-from experiments.commands.benchmark.methods import Method
-from experiments.commands.benchmark.records import Searches
-from experiments.commands.benchmark.scoring import proven, show
-from experiments.problems.held import Problems
-from experiments.problems.splits import SPLITS, find_problems
-from experiments.shell import cli, files
-from experiments.shell.flags import UsageError
-from experiments.shell.telling import say, tell
-from experiments.store.directory import CONFIG, Directory
-from experiments.store.pool import run_cells
-from experiments.store.versions import processor, versions
+from maestro_env.experiments.commands.benchmark.entries import (
+    COMMAND,
+    Card,
+    read_entry,
+    stream_name,
+)
+from maestro_env.experiments.commands.benchmark.methods import Method
+from maestro_env.experiments.commands.benchmark.records import Searches
+from maestro_env.experiments.commands.benchmark.scoring import proven, show
+from maestro_env.experiments.problems.held import Problems
+from maestro_env.experiments.problems.splits import SPLITS, find_problems
+from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.store.directory import CONFIG, Directory
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.versions import processor, versions
 
 
 def run(config: Any) -> int:

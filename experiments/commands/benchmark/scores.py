@@ -12,13 +12,13 @@ from itertools import compress
 import numpy as np
 from scipy.stats import rankdata
 
-from experiments.commands.benchmark.records import Evaluation, checkpoints
-from experiments.problems.held import Held, Problems
-from experiments.shell.files import RecordError
-from experiments.shown import statistics as stats
-from experiments.shown.statistics import Floats
+from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
+from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shown import statistics as stats
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum
-from mappers.parts.arrays import Booleans
 
 WORST = 1000.0
 """What a search counts as that is farther from the optimum, or has found no valid mapping."""

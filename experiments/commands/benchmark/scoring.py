@@ -9,12 +9,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from experiments.commands.benchmark.entries import Entry, read_entry
-from experiments.commands.benchmark.methods import Method
-from experiments.commands.benchmark.plots import draw_reached
-from experiments.commands.benchmark.records import Evaluation, Searches
-from experiments.commands.benchmark.scores import Scores, scores_of
-from experiments.commands.benchmark.tables import (
+from maestro_env.base.errors import quoted
+from maestro_env.experiments.commands.benchmark.entries import Entry, read_entry
+from maestro_env.experiments.commands.benchmark.methods import Method
+from maestro_env.experiments.commands.benchmark.plots import draw_reached
+from maestro_env.experiments.commands.benchmark.records import Evaluation, Searches
+from maestro_env.experiments.commands.benchmark.scores import Scores, scores_of
+from maestro_env.experiments.commands.benchmark.tables import (
     TABLE,
     OptimaByProblem,
     pairs,
@@ -24,19 +25,18 @@ from experiments.commands.benchmark.tables import (
     score_sheets,
     standings,
 )
-from experiments.problems.held import Problems, known_optima
-from experiments.problems.splits import SPLITS, find_problems
-from experiments.shell.files import (
+from maestro_env.experiments.problems.held import Problems, known_optima
+from maestro_env.experiments.problems.splits import SPLITS, find_problems
+from maestro_env.experiments.shell.files import (
     RecordError,
     read_record,
     run_directory,
     write_csv,
     write_text,
 )
-from experiments.shell.telling import say
-from experiments.shown.plots import plot
-from experiments.shown.tables import Sheet
-from maestro_env.base.errors import quoted
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.shown.tables import Sheet
 
 KINDS = {"counted": True, "reported: samples are their authors' word": False}
 """Of entries, which stand in tables of their own: whether this side has counted."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from experiments.commands.benchmark.scores import (
+from maestro_env.experiments.commands.benchmark.scores import (
     FIGURES,
     WORST,
     Scores,
@@ -15,10 +15,10 @@ from experiments.commands.benchmark.scores import (
     ranks,
     reached,
 )
-from experiments.problems.held import Held, Problems
-from experiments.shown.tables import Sheet
+from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum
-from mappers.parts.arrays import Booleans
 
 OptimaByProblem = Mapping[str, KnownOptimum]
 

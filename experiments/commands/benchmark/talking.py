@@ -13,8 +13,8 @@ from pathlib import Path
 from queue import Empty, Queue, SimpleQueue
 from threading import Thread
 
-from experiments.shell.telling import tell
 from maestro_env.base.errors import MaestroEnvError
+from maestro_env.experiments.shell.telling import tell
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 _MOST_BYTES, _MOST_SHOWN = 2**24, 2**12

@@ -1,6 +1,6 @@
 """``maestro-env codesign``: find the accelerators of a grid that suit networks best."""
 
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.job import execute
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.job import execute
 
 __all__ = ["Config", "execute"]

@@ -10,12 +10,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.codesign.grid import Grid, area_of
-from experiments.search.accelerators import Accelerator
-from experiments.search.goals import make_goal
-from experiments.shown.statistics import Floats
-from experiments.study.sweep.axes import LayerSet, Sweep
-from experiments.study.sweep.results import Results
+from maestro_env.experiments.commands.codesign.grid import Grid, area_of
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.search.goals import make_goal
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
+from maestro_env.experiments.study.sweep.results import Results
 
 ALL = "all"
 """What all networks together are called."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from experiments.shell.flags import UsageError
-from experiments.study.sweep.grid_axes import BITS, SIZE, axes_of
 from maestro_env.accelerators.entries import sized_bits
 from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.silicon import with_energies
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import UnknownNameError, quoted
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.study.sweep.grid_axes import BITS, SIZE, axes_of
 
 Values = tuple[int, ...]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from experiments.commands.codesign.designs import Design
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import Grid
-from experiments.search.accelerators import Accelerator
+from maestro_env.experiments.commands.codesign.designs import Design
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.grid import Grid
+from maestro_env.experiments.search.accelerators import Accelerator
 
 
 class Explorer(Protocol):
@@ -42,6 +42,6 @@ def explorer_of(config: Config, grid: Grid) -> Explorer:
     """
     if config.search is None:
         return Everything(grid)
-    from experiments.commands.codesign.nsga2 import Search
+    from maestro_env.experiments.commands.codesign.nsga2 import Search
 
     return Search(grid, config.search, config.seed)

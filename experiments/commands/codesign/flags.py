@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.network.layer_search import OF_ANY_MEMORIES
-from experiments.search.goals import AnyProblemConfig
-from experiments.shell.flags import (
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
+from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.experiments.network.layer_search import OF_ANY_MEMORIES
+from maestro_env.experiments.search.goals import AnyProblemConfig
+from maestro_env.experiments.shell.flags import (
     jobs_option,
     option,
     out_option,
@@ -14,8 +16,6 @@ from experiments.shell.flags import (
     resume_option,
     svg_option,
 )
-from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
-from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.prior.proposals import PROPOSALS
 
 WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas)

@@ -8,12 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from experiments.commands.codesign.elements import Values, given_axes, sized, standard_axes
-from experiments.commands.codesign.flags import WITH_AREAS, Config
-from experiments.search.accelerators import Accelerator
-from experiments.shell.flags import UsageError
-from experiments.study.sweep.fronts import UM2_A_MM2
-from experiments.study.sweep.grid_axes import AXES
 from maestro_env.accelerators.finding import find_hardware, find_hierarchy, written_entries
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -25,6 +19,17 @@ from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.experiments.commands.codesign.elements import (
+    Values,
+    given_axes,
+    sized,
+    standard_axes,
+)
+from maestro_env.experiments.commands.codesign.flags import WITH_AREAS, Config
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
+from maestro_env.experiments.study.sweep.grid_axes import AXES
 
 _MOST = 100_000
 

@@ -7,34 +7,34 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from experiments.commands.codesign.designs import Design, designs_of
-from experiments.commands.codesign.explorers import explorer_of
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import Grid, make_grid
-from experiments.commands.codesign.report import Explored, report
-from experiments.search.goals import unique
-from experiments.search.named_mappers import find_mappers
-from experiments.shell import cli, flags
-from experiments.shell.files import (
+from maestro_env.experiments.commands.codesign.designs import Design, designs_of
+from maestro_env.experiments.commands.codesign.explorers import explorer_of
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
+from maestro_env.experiments.commands.codesign.report import Explored, report
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.search.named_mappers import find_mappers
+from maestro_env.experiments.shell import cli, flags
+from maestro_env.experiments.shell.files import (
     RecordError,
     ensure_directory,
     is_empty,
     run_directory,
     safe_name,
 )
-from experiments.shell.flags import UsageError
-from experiments.shell.telling import say, tell
-from experiments.store.directory import ANEW, CONFIG
-from experiments.store.pool import run_cells
-from experiments.store.ray_pool import connect
-from experiments.store.records import refuse_damaged
-from experiments.store.versions import Versions, processor, versions
-from experiments.study.sweep.axes import Sweep, make_sweep
-from experiments.study.sweep.checks import check, measure
-from experiments.study.sweep.chunks import chunk_sizes, open_sweep
-from experiments.study.sweep.fronts import SWEEPS
-from experiments.study.sweep.records import recorded_chunks
-from experiments.study.sweep.results import TABLE, Results, collect
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.ray_pool import connect
+from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
+from maestro_env.experiments.study.sweep.checks import check, measure
+from maestro_env.experiments.study.sweep.chunks import chunk_sizes, open_sweep
+from maestro_env.experiments.study.sweep.fronts import SWEEPS
+from maestro_env.experiments.study.sweep.records import recorded_chunks
+from maestro_env.experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.finding import find_network
 
 

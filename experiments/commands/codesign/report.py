@@ -10,33 +10,38 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.codesign.designs import Design, above_bound, front_of, workloads
-from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import Grid, hardware_yaml
-from experiments.commands.codesign.plots import draw_front
-from experiments.search.accelerators import Accelerator, accelerator_record
-from experiments.shell.files import (
+from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.silicon import has_energies
+from maestro_env.environments.texts import text_of_technology
+from maestro_env.experiments.commands.codesign.designs import (
+    Design,
+    above_bound,
+    front_of,
+    workloads,
+)
+from maestro_env.experiments.commands.codesign.flags import Config
+from maestro_env.experiments.commands.codesign.grid import Grid, hardware_yaml
+from maestro_env.experiments.commands.codesign.plots import draw_front
+from maestro_env.experiments.search.accelerators import Accelerator, accelerator_record
+from maestro_env.experiments.shell.files import (
     distinct_name,
     ensure_directory,
     write_csv,
     write_record,
     write_text,
 )
-from experiments.shell.telling import say, tell
-from experiments.shown.plots import plot
-from experiments.shown.tables import shown
-from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.fronts import (
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     front_sheet,
     header_of,
     some_of,
 )
-from experiments.study.sweep.grid_axes import axes_of
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.silicon import has_energies
-from maestro_env.environments.texts import text_of_technology
+from maestro_env.experiments.study.sweep.grid_axes import axes_of
 
 _MOST_LINES = 10
 

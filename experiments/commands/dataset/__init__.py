@@ -1,11 +1,11 @@
 """``maestro-env dataset``: write mappings with all figures as Parquet files."""
 
-from experiments.commands.dataset.flags import Config
-from experiments.shell import cli
+from maestro_env.experiments.commands.dataset.flags import Config
+from maestro_env.experiments.shell import cli
 
 
 def execute(config: Config) -> int:
     """Do what the flags ask and return the exit status."""
     with cli.importing():
-        from experiments.commands.dataset import job  # It needs an extra.
+        from maestro_env.experiments.commands.dataset import job  # It needs an extra.
     return job.execute(config)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.shell.files import file_digest, write_json
 from maestro_env.datasets.parquet import SPLITS, STATUS, Dataset, column_units
 from maestro_env.evaluation.cost import METRICS
+from maestro_env.experiments.shell.files import file_digest, write_json
 
 CROISSANT = "croissant.json"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import ProblemConfig
-from experiments.shell.flags import option, out_option
 from maestro_env.evaluation.objectives import OBJECTIVES
-from mappers.parts.draws import DRAWS
+from maestro_env.experiments.search.goals import ProblemConfig
+from maestro_env.experiments.shell.flags import option, out_option
+from maestro_env.mappers.parts.draws import DRAWS
 
 
 @dataclass(frozen=True)

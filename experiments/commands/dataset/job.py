@@ -7,26 +7,31 @@ from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
-from experiments.commands.dataset.card import write_card
-from experiments.commands.dataset.croissant import write_croissant
-from experiments.commands.dataset.flags import Config
-from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, write_parts
-from experiments.search.goals import Goal, make_goal, split_layers
-from experiments.search.named_mappers import require_fit
-from experiments.shell import cli, files, flags
-from experiments.shell.telling import say
-from experiments.shown.progress import Bar
-from experiments.shown.tables import Sheet
-from experiments.store.claims import only_process
-from experiments.store.directory import ANEW
-from experiments.store.versions import versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
+from maestro_env.experiments.commands.dataset.card import write_card
+from maestro_env.experiments.commands.dataset.croissant import write_croissant
+from maestro_env.experiments.commands.dataset.flags import Config
+from maestro_env.experiments.commands.dataset.writer import (
+    ROWS_PER_FILE,
+    DataFile,
+    plan,
+    write_parts,
+)
+from maestro_env.experiments.search.goals import Goal, make_goal, split_layers
+from maestro_env.experiments.search.named_mappers import require_fit
+from maestro_env.experiments.shell import cli, files, flags
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.store.claims import only_process
+from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.versions import versions
+from maestro_env.mappers import PROVERS, mapper_names
+from maestro_env.mappers.parts.draws import DRAWS
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
-from mappers import PROVERS, mapper_names
-from mappers.parts.draws import DRAWS
 
 
 def execute(config: Config) -> int:

@@ -12,15 +12,15 @@ from zlib import crc32
 
 import numpy as np
 
-from experiments.search.goals import Goal
-from experiments.search.searches import Recorder, run_search
-from experiments.shell.files import ensure_directory, replacing
 from maestro_env.datasets.parquet import SPLITS, DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import Rows
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.shell.files import ensure_directory, replacing
+from maestro_env.mappers.parts.draws import DRAWS
 from maestro_env.mapspace.space import Points
-from mappers.parts.draws import DRAWS
 
 ROWS_PER_FILE = 100_000
 # So many vectors and their figures stay in a core's cache.

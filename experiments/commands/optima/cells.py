@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import product
 
-from experiments.commands.optima.flags import Config
-from experiments.proving.many import OptimumCell
-from experiments.search.goals import ProblemConfig, make_goal, unique
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.optima.flags import Config
+from maestro_env.experiments.proving.many import OptimumCell
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal, unique
 from maestro_env.optimum.search import require_bounded
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import option, out_option, resume_option, threads_option
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.experiments.shell.flags import option, out_option, resume_option, threads_option
 from maestro_env.mapspace.space import SCHEMAS
 from maestro_env.optimum.search import MOST_NODES
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from experiments.commands.optima.cells import cells_of
-from experiments.commands.optima.flags import Config
-from experiments.commands.optima.table import write_table
-from experiments.proving.many import OptimumCell, Proof, unfinished
-from experiments.proving.records import ProofRecord, ProofState
-from experiments.shell import cli, flags
-from experiments.shell.files import RecordError, is_empty, run_directory
-from experiments.shell.telling import say
-from experiments.shown.tables import Sheet, significant
-from experiments.store.claims import remove_abandoned
-from experiments.store.directory import ANEW, CONFIG
-from experiments.store.pool import run_cells
-from experiments.store.versions import processor, versions
+from maestro_env.experiments.commands.optima.cells import cells_of
+from maestro_env.experiments.commands.optima.flags import Config
+from maestro_env.experiments.commands.optima.table import write_table
+from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
+from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.shell import cli, flags
+from maestro_env.experiments.shell.files import RecordError, is_empty, run_directory
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.claims import remove_abandoned
+from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.optimum.known import TABLE
 from maestro_env.optimum.solving import Limits
 

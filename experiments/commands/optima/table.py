@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from experiments.search.goals import Goal
-from experiments.shell.files import write_csv
-from experiments.store.claims import claimed
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell.files import write_csv
+from maestro_env.experiments.store.claims import claimed
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, read_table
 
 

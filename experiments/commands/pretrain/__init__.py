@@ -1,6 +1,6 @@
 """``maestro-env pretrain``: train the mapper prior, or make its labels."""
 
-from experiments.commands.pretrain.flags import Config
-from experiments.commands.pretrain.job import execute
+from maestro_env.experiments.commands.pretrain.flags import Config
+from maestro_env.experiments.commands.pretrain.job import execute
 
 __all__ = ["Config", "execute"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import option, out_option
+from maestro_env.experiments.shell.flags import option, out_option
 from maestro_env.workloads.finding import models
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.commands.pretrain.flags import Config
-from experiments.commands.pretrain.making import make_labels
-from experiments.problems.labels import labels_digest, read_labels
-from experiments.problems.training import shapes_of
-from experiments.search.goals import unique
-from experiments.shell import cli, files
-from experiments.shell.flags import UsageError, refuse_others, to_flags
-from experiments.store.directory import Directory
+from maestro_env.experiments.commands.pretrain.flags import Config
+from maestro_env.experiments.commands.pretrain.making import make_labels
+from maestro_env.experiments.problems.labels import labels_digest, read_labels
+from maestro_env.experiments.problems.training import shapes_of
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell.flags import UsageError, refuse_others, to_flags
+from maestro_env.experiments.store.directory import Directory
 
 _IMITATION = 300
 _OF_TRAINING = ("hold", "imitation", "steps", "density", "seed", "labels", "out")
@@ -36,7 +36,7 @@ def _label(config: Config, shards: int) -> int:
 
 def _train(config: Config) -> int:
     with cli.importing():
-        from experiments.commands.pretrain.trainer import Settings, train
+        from maestro_env.experiments.commands.pretrain.trainer import Settings, train
     networks = unique(config.hold.split(",")) if config.hold else ()
     held = shapes_of(*networks)
     labels = read_labels(Path(config.labels)) if config.labels else []

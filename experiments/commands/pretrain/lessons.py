@@ -10,13 +10,13 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.pretrain.near_optima import neighbours
-from experiments.problems import drawn
-from experiments.problems.labels import Label
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.experiments.commands.pretrain.near_optima import neighbours
+from maestro_env.experiments.problems import drawn
+from maestro_env.experiments.problems.labels import Label
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.prior.proposer import Networks, Proposer
 from maestro_env.workloads.layer import Layer

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.pretrain.near_optima import NearEvaluator
-from experiments.problems.labels import SUFFIX, Label, write_labels
-from experiments.problems.training import is_bounded, training_problem
-from experiments.shell.files import ensure_directory
-from experiments.store.directory import Directory
-from experiments.store.pool import run_cells
-from experiments.store.records import Record, Show
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.commands.pretrain.near_optima import NearEvaluator
+from maestro_env.experiments.problems.labels import SUFFIX, Label, write_labels
+from maestro_env.experiments.problems.training import is_bounded, training_problem
+from maestro_env.experiments.shell.files import ensure_directory
+from maestro_env.experiments.store.directory import Directory
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.records import Record, Show
+from maestro_env.mappers import make_mapper
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumSearch
-from mappers import make_mapper
 
 PROBLEMS = 32
 """Problems of a file."""

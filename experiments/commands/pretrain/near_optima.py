@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
+from maestro_env.mappers.parts.choices import orders_of, ranks_of, sizes_at
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points
-from mappers.parts.arrays import Booleans, Floats, Integers
-from mappers.parts.choices import orders_of, ranks_of, sizes_at
 
 NEAR = 0.03
 """Share of the least value that a near-optimum may be above it."""

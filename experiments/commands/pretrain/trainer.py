@@ -20,27 +20,27 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 
-from experiments.commands.pretrain.lessons import (
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.experiments.commands.pretrain.lessons import (
     Lesson,
     Taught,
     draw_lessons,
     experience,
     lessons_of,
 )
-from experiments.problems import drawn
-from experiments.problems.labels import Label
-from experiments.problems.training import distinct_layers
-from experiments.shell import cli, files
-from experiments.shell.files import RecordError
-from experiments.shell.telling import say, tell
-from experiments.shown.progress import Bar
-from experiments.store.claims import only_process
-from maestro_env.evaluation.context import CONTEXT
-from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.experiments.problems import drawn
+from maestro_env.experiments.problems.labels import Label
+from maestro_env.experiments.problems.training import distinct_layers
+from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store.claims import only_process
+from maestro_env.mappers.learners.prior.learner import Learner, sparse_topology
+from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
 from maestro_env.prior.file import PriorFile
 from maestro_env.prior.proposer import Networks
-from mappers.learners.prior.learner import Learner, sparse_topology
-from mappers.learners.prior.policy import Policy, TraceBatch
 
 _RATE = 1e-3
 # Imitation: labels of a step, and mappings of each.

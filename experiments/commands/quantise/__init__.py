@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
-from experiments.commands.quantise.learners import LEARNERS
-from experiments.commands.quantise.sweep import Sweep, conduct
-from experiments.commands.quantise.tasks import TASKS
-from experiments.search.goals import split_layers, unique
-from experiments.shell.flags import (
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import quoted
+from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.quantise.learners import LEARNERS
+from maestro_env.experiments.commands.quantise.sweep import Sweep, conduct
+from maestro_env.experiments.commands.quantise.tasks import TASKS
+from maestro_env.experiments.search.goals import split_layers, unique
+from maestro_env.experiments.shell.flags import (
     Action,
     UsageError,
     act,
@@ -22,11 +25,8 @@ from experiments.shell.flags import (
     out_option,
     resume_option,
 )
-from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import quoted
-from maestro_env.base.registry import look_up
-from mappers.learners.quantised.packet import COMPUTED, SENT
-from mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
+from maestro_env.mappers.learners.quantised.packet import COMPUTED, SENT
+from maestro_env.mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
 
 _FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 
@@ -141,7 +141,7 @@ def _sweep(config: Config) -> int:
 
 
 def _actors(config: Config) -> int:
-    from experiments.commands.quantise import actors  # It needs torch.
+    from maestro_env.experiments.commands.quantise import actors  # It needs torch.
 
     runs = actors.Runs(
         _names(config.tasks or "cartpole"),
@@ -154,7 +154,7 @@ def _actors(config: Config) -> int:
 
 
 def _speed(config: Config) -> int:
-    from experiments.commands.quantise.speed import WIDTHS, speed  # It needs torch.
+    from maestro_env.experiments.commands.quantise.speed import WIDTHS, speed  # It needs torch.
 
     networks = _names(config.networks or _NETWORKS)
     for name in networks:
@@ -164,7 +164,7 @@ def _speed(config: Config) -> int:
 
 
 def _parts(config: Config) -> int:
-    from experiments.commands.quantise.parts import Searches, parts  # It needs torch.
+    from maestro_env.experiments.commands.quantise.parts import Searches, parts  # It needs torch.
 
     mappers, layers = unique(config.mappers.split(",")), split_layers(config.layers)
     problems = layers, config.hardware, config.objective

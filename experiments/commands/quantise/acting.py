@@ -15,14 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.quantise.speed import WIDTHS
-from experiments.commands.quantise.tasks import ACTED, evaluate
-from experiments.shown.statistics import Floats
-from experiments.store.records import Case, Show, known_fields
-from experiments.store.timing import microseconds
-from mappers.learners.quantised.actorq import ACTING, LEARNING, Actor, ActorQ, Plan, Spaces
-from mappers.learners.quantised.single import Ddpg, Dqn, SingleLearner
-from mappers.parts.arrays import Floats32
+from maestro_env.experiments.commands.quantise.speed import WIDTHS
+from maestro_env.experiments.commands.quantise.tasks import ACTED, evaluate
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.timing import microseconds
+from maestro_env.mappers.learners.quantised.actorq import (
+    ACTING,
+    LEARNING,
+    Actor,
+    ActorQ,
+    Plan,
+    Spaces,
+)
+from maestro_env.mappers.learners.quantised.single import Ddpg, Dqn, SingleLearner
+from maestro_env.mappers.parts.arrays import Floats32
 
 Seconds = Mapping[str, float]
 """By phase."""

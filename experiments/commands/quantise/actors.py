@@ -12,14 +12,20 @@ from itertools import product
 from statistics import fmean, median
 from typing import Any
 
-from experiments.commands.quantise.acting import EPISODES, Acted, Acting, Setup, row_times
-from experiments.commands.quantise.speed import WIDTHS
-from experiments.commands.quantise.tasks import ACTED
-from experiments.shell.flags import UsageError
-from experiments.shown.tables import Sheet, significant
-from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
-from mappers.learners.quantised.actorq import ACTING, LEARNING
+from maestro_env.experiments.commands.quantise.acting import (
+    EPISODES,
+    Acted,
+    Acting,
+    Setup,
+    row_times,
+)
+from maestro_env.experiments.commands.quantise.speed import WIDTHS
+from maestro_env.experiments.commands.quantise.tasks import ACTED
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.mappers.learners.quantised.actorq import ACTING, LEARNING
 
 FULL = 32, 32
 """Bits that are sent and computed with in full precision."""

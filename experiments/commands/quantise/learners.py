@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.commands.quantise.tasks import TASKS, Act
-from experiments.store.records import Show
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.experiments.commands.quantise.tasks import TASKS, Act
+from maestro_env.experiments.store.records import Show
 
 if TYPE_CHECKING:
-    from mappers.learners.quantised.layers import Precision
+    from maestro_env.mappers.learners.quantised.layers import Precision
 
 LEARNERS = {name: name.upper() for name in ("a2c", "ddpg", "dqn", "ppo")}
 """Classes of stable-baselines3."""
@@ -105,8 +105,8 @@ def learn(
         VectorizedActionNoise,
     )
 
-    from mappers.learners.quantised.layers import quantise
-    from mappers.learners.threads import one_thread
+    from maestro_env.mappers.learners.quantised.layers import quantise
+    from maestro_env.mappers.learners.threads import one_thread
 
     recipe, env = RECIPES[task, learner], TASKS[task]
     settings = dict(recipe.settings)

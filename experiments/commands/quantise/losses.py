@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.commands.quantise.tasks import RESETS, TASKS
-from experiments.commands.quantise.training import FLOAT, Trained
-from experiments.shown.statistics import Estimate, Floats, estimate
-from experiments.shown.tables import Sheet, with_interval
+from maestro_env.experiments.commands.quantise.tasks import RESETS, TASKS
+from maestro_env.experiments.commands.quantise.training import FLOAT, Trained
+from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate
+from maestro_env.experiments.shown.tables import Sheet, with_interval
 
 Found = dict[tuple[str, str, int], dict[int, Trained]]
 """Trainings by task, learner and bits of the training or 0; by seed."""

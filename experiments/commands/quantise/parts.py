@@ -12,29 +12,29 @@ from unittest.mock import patch
 
 import numpy as np
 
-from experiments.search.goals import ProblemConfig, make_goal
-from experiments.search.searches import run_search
-from experiments.shell.flags import UsageError
-from experiments.shown.statistics import bootstrap_interval, log_mean
-from experiments.shown.tables import Sheet
-from experiments.store.timing import Clock, measured, tell_circumstances
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.search.goals import ProblemConfig, make_goal
+from maestro_env.experiments.search.searches import run_search
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.statistics import bootstrap_interval, log_mean
+from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.store.timing import Clock, measured, tell_circumstances
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.agents.fused import FusedAgents
 from maestro_env.prior.proposer import Proposer
 from maestro_env.workloads.finding import find_layer
-from mappers import make_mapper
-from mappers.agents.fused import FusedAgents
 
 try:
     from stable_baselines3 import PPO
     from stable_baselines3.common.policies import ActorCriticPolicy
 
-    from mappers.agents.networks import NetworkAgents
-    from mappers.learners.choices import FusedPolicy
-    from mappers.learners.off_policy.learner import OffPolicyLearner
-    from mappers.prior_adapted import AdaptedPriorMapper
+    from maestro_env.mappers.agents.networks import NetworkAgents
+    from maestro_env.mappers.learners.choices import FusedPolicy
+    from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner
+    from maestro_env.mappers.prior_adapted import AdaptedPriorMapper
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env quantise parts", str(error.name), "rl") from error
 

@@ -13,17 +13,17 @@ from statistics import median
 
 import numpy as np
 
-from experiments.shown.tables import Sheet, significant
-from experiments.store.timing import measured, microseconds, tell_circumstances
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.perceptrons import Perceptrons
-from mappers.learners.quantised.quantiser import Layers
-from mappers.parts.arrays import Floats32
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.timing import measured, microseconds, tell_circumstances
+from maestro_env.mappers.learners.quantised.quantiser import Layers
+from maestro_env.mappers.parts.arrays import Floats32
 
 try:
     import torch
 
-    from mappers.learners.threads import one_thread
+    from maestro_env.mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env quantise speed", str(error.name), "rl") from error
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from experiments.commands.quantise.learners import LEARNERS, RECIPES, require_learners
-from experiments.commands.quantise.losses import Found, print_losses
-from experiments.commands.quantise.tasks import TASKS
-from experiments.commands.quantise.training import Setup, Training
-from experiments.shell.flags import UsageError
-from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.quantise.learners import LEARNERS, RECIPES, require_learners
+from maestro_env.experiments.commands.quantise.losses import Found, print_losses
+from maestro_env.experiments.commands.quantise.tasks import TASKS
+from maestro_env.experiments.commands.quantise.training import Setup, Training
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.campaign import carry_out
 
 
 @dataclass(frozen=True)

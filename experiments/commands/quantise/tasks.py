@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.vector import SyncVectorEnv
 from numpy.typing import NDArray
 
-from experiments.shown.statistics import Floats
+from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.optimum.known import known_optimum
 
 Act = Callable[[NDArray[Any]], NDArray[Any]]
@@ -84,7 +84,7 @@ TASKS: Mapping[str, Task] = {
 
 def _control(domain: str, task: str) -> Task:
     # Gymnasium imports the module first, and so does every process that makes the task.
-    name = "experiments.commands.quantise.control:ControlSuite-v0"
+    name = "maestro_env.experiments.commands.quantise.control:ControlSuite-v0"
     return Task(name, 1000.0, {"domain": domain, "task": task})
 
 

@@ -8,9 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.quantise.learners import learn
-from experiments.commands.quantise.tasks import TASKS, calibrate, evaluate, random_return
-from experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.commands.quantise.learners import learn
+from maestro_env.experiments.commands.quantise.tasks import (
+    TASKS,
+    calibrate,
+    evaluate,
+    random_return,
+)
+from maestro_env.experiments.store.records import Case, Show, known_fields
 
 FLOAT = 32
 """Bits of a policy that is not quantised."""
@@ -76,8 +81,8 @@ class Training(Case[Trained, Setup]):
         return self.directory / "trainings" / what / how / f"{setup.seed}.json"
 
     def compute(self, show: Show) -> dict[str, Any]:
-        from mappers.learners.quantised.layers import Precision
-        from mappers.learners.threads import one_thread
+        from maestro_env.mappers.learners.quantised.layers import Precision
+        from maestro_env.mappers.learners.threads import one_thread
 
         setup, task, began = self.setup, TASKS[self.setup.task], time.process_time()
         precision, states = Precision(form=setup.form), setup.steps

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
-from experiments.commands.replay.measuring import SAMPLERS
-from experiments.commands.replay.sample import Sampling, measure
-from experiments.commands.replay.train import MOST_ROWS, Trainings, conduct
-from experiments.commands.replay.training import LEARNERS, TASKS
-from experiments.search.goals import unique
-from experiments.shell.flags import (
+from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.replay.measuring import SAMPLERS
+from maestro_env.experiments.commands.replay.sample import Sampling, measure
+from maestro_env.experiments.commands.replay.train import MOST_ROWS, Trainings, conduct
+from maestro_env.experiments.commands.replay.training import LEARNERS, TASKS
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell.flags import (
     Action,
     UsageError,
     act,
@@ -23,8 +24,7 @@ from experiments.shell.flags import (
     out_option,
     resume_option,
 )
-from maestro_env.base.registry import look_up
-from mappers.learners.replay.layouts import DTYPES, LAYOUTS
+from maestro_env.mappers.learners.replay.layouts import DTYPES, LAYOUTS
 
 _MOST_AGENTS = 1000
 _SAMPLERS = "uniform,neighbour_literal"
@@ -100,7 +100,7 @@ def _sample(config: Config) -> int:
 
 
 def _profile(config: Config) -> int:
-    from experiments.commands.replay import profile  # It needs torch.
+    from maestro_env.experiments.commands.replay import profile  # It needs torch.
 
     layouts = _names("layout", config.layouts, LAYOUTS, "list,joint")
     samplers = _names("sampler", config.samplers, profile.SAMPLERS, "uniform")

@@ -8,12 +8,12 @@ from itertools import product
 
 import numpy as np
 
-from experiments.shell.flags import UsageError
-from experiments.store.timing import tell_circumstances
-from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
-from mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
-from mappers.learners.replay.samplers import Sampler, make_sampler
-from mappers.parts.arrays import Floats32
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.timing import tell_circumstances
+from maestro_env.mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
+from maestro_env.mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
+from maestro_env.mappers.learners.replay.samplers import Sampler, make_sampler
+from maestro_env.mappers.parts.arrays import Floats32
 
 SHARED = "shared"
 SAMPLERS: Mapping[str, object] = {**OF_REPLAY, SHARED: None}

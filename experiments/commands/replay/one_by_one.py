@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import JointRows
-from mappers.learners.off_policy.maddpg import Maddpg
-from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
-from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.learners.off_policy.learner import JointRows
+from maestro_env.mappers.learners.off_policy.maddpg import Maddpg
+from maestro_env.mappers.learners.off_policy.networks import Networks, Optimiser, tensor
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 
 class OneByOne(Maddpg):

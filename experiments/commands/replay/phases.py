@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.shell.telling import say
-from experiments.shown.tables import Sheet
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.tables import Sheet
 
 SAMPLING, REST, WHOLE = "sampling", "rest", "whole"
 

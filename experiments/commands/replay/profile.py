@@ -15,7 +15,9 @@ from functools import partial
 
 import numpy as np
 
-from experiments.commands.replay.measuring import (
+from maestro_env.base.errors import MissingExtraError
+from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.replay.measuring import (
     GIB,
     SHARED,
     Full,
@@ -23,7 +25,7 @@ from experiments.commands.replay.measuring import (
     readers,
     sampler_of,
 )
-from experiments.commands.replay.phases import (
+from maestro_env.experiments.commands.replay.phases import (
     PHASES,
     REST,
     SAMPLING,
@@ -31,19 +33,17 @@ from experiments.commands.replay.phases import (
     Phase,
     print_phases,
 )
-from experiments.commands.replay.training import LEARNERS
-from experiments.shell import cli
-from experiments.shell.flags import UsageError
-from experiments.shell.telling import say
-from experiments.store.timing import Clock, measured, now
-from maestro_env.base.errors import MissingExtraError
-from maestro_env.base.registry import look_up
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.tasks.predator_prey import PredatorPrey
+from maestro_env.experiments.commands.replay.training import LEARNERS
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.store.timing import Clock, measured, now
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.tasks.predator_prey import PredatorPrey
 
 try:
-    from experiments.commands.replay.one_by_one import OneByOne
-    from mappers.learners.off_policy.learner import OffPolicyLearner, collect
+    from maestro_env.experiments.commands.replay.one_by_one import OneByOne
+    from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner, collect
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env replay profile", str(error.name), "rl") from error
 

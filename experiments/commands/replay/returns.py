@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.commands.replay.training import LAST, Trained
-from experiments.shown.statistics import Floats, has_interval, stratified_interval
-from experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.commands.replay.training import LAST, Trained
+from maestro_env.experiments.shown.statistics import Floats, has_interval, stratified_interval
+from maestro_env.experiments.shown.tables import Sheet, significant
 
 CERTAIN = 5.0
 """Standard errors above random from which agents have learnt."""

@@ -14,17 +14,17 @@ from statistics import median
 
 import numpy as np
 
-from experiments.commands.replay.measuring import (
+from maestro_env.experiments.commands.replay.measuring import (
     GIB,
     Full,
     begin,
     readers,
     sampler_of,
 )
-from experiments.shown.tables import Sheet, significant
-from experiments.store.timing import measured, now
-from mappers.learners.replay.layouts import Replay
-from mappers.learners.replay.samplers import Prioritised
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.timing import measured, now
+from maestro_env.mappers.learners.replay.layouts import Replay
+from maestro_env.mappers.learners.replay.samplers import Prioritised
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from experiments.commands.replay.measuring import GIB, Full
-from experiments.commands.replay.measuring import SAMPLERS as OF_SAMPLE
-from experiments.commands.replay.returns import Key, sheets
-from experiments.commands.replay.training import (
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import quoted
+from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.replay.measuring import GIB, Full
+from maestro_env.experiments.commands.replay.measuring import SAMPLERS as OF_SAMPLE
+from maestro_env.experiments.commands.replay.returns import Key, sheets
+from maestro_env.experiments.commands.replay.training import (
     COPIES,
     LEARNERS,
     TASKS,
@@ -23,14 +26,11 @@ from experiments.commands.replay.training import (
     Training,
     require_learner,
 )
-from experiments.shell.flags import UsageError
-from experiments.store.campaign import carry_out
-from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import quoted
-from maestro_env.base.registry import look_up
-from mappers.learners.replay.layouts import DTYPES
-from mappers.learners.tasks.physics import DIRECTIONS
-from mappers.learners.tasks.task import EPISODE
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.mappers.learners.replay.layouts import DTYPES
+from maestro_env.mappers.learners.tasks.physics import DIRECTIONS
+from maestro_env.mappers.learners.tasks.task import EPISODE
 
 # Learners give no errors that rows could be ranked by.
 SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.commands.replay.measuring import readers, sampler_of
-from experiments.commands.replay.worth import Worth, worth
-from experiments.shown.statistics import Floats
-from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
-from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
-from mappers.learners.replay.samplers import Sampler
-from mappers.learners.tasks.navigation import Navigation
-from mappers.learners.tasks.physics import DIRECTIONS
-from mappers.learners.tasks.predator_prey import PredatorPrey
-from mappers.learners.tasks.task import EPISODE, Task
-from mappers.parts.arrays import Floats32
+from maestro_env.experiments.commands.replay.measuring import readers, sampler_of
+from maestro_env.experiments.commands.replay.worth import Worth, worth
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
+from maestro_env.mappers.learners.replay.samplers import Sampler
+from maestro_env.mappers.learners.tasks.navigation import Navigation
+from maestro_env.mappers.learners.tasks.physics import DIRECTIONS
+from maestro_env.mappers.learners.tasks.predator_prey import PredatorPrey
+from maestro_env.mappers.learners.tasks.task import EPISODE, Task
+from maestro_env.mappers.parts.arrays import Floats32
 
 if TYPE_CHECKING:
-    from mappers.learners.off_policy.learner import OffPolicyLearner
+    from maestro_env.mappers.learners.off_policy.learner import OffPolicyLearner
 
 COPIES = 4
 LAST = 1000
@@ -49,13 +49,13 @@ TASKS: Mapping[str, Callable[[int, int], Task]] = {
 
 
 def _maddpg() -> type[OffPolicyLearner]:
-    from mappers.learners.off_policy.maddpg import Maddpg
+    from maestro_env.mappers.learners.off_policy.maddpg import Maddpg
 
     return Maddpg
 
 
 def _masac() -> type[OffPolicyLearner]:
-    from mappers.learners.off_policy.masac import Masac
+    from maestro_env.mappers.learners.off_policy.masac import Masac
 
     return Masac
 
@@ -219,7 +219,7 @@ def _replay(setup: Setup, task: Task, capacity: int) -> Replay:
 
 def _episodes(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield an episode of every copy, for ever: the rows of one copy after those of the other."""
-    from mappers.learners.off_policy.learner import collect
+    from maestro_env.mappers.learners.off_policy.learner import collect
 
     steps = collect(task, learner, rng)
     while True:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.shown.statistics import Floats
-from mappers.learners.replay.layouts import Replay
-from mappers.learners.replay.samplers import Sampler
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.mappers.learners.replay.layouts import Replay
+from maestro_env.mappers.learners.replay.samplers import Sampler
 
 _BATCHES = 1000
 

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 
-from experiments.commands.report.directories import read_section
-from experiments.pages.sections import Section
-from experiments.pages.writer import KINDS, write_report
-from experiments.shell.flags import option, out_option
-from experiments.shell.telling import say
+from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.pages.sections import Section
+from maestro_env.experiments.pages.writer import KINDS, write_report
+from maestro_env.experiments.shell.flags import option, out_option
+from maestro_env.experiments.shell.telling import say
 
 
 @dataclass(frozen=True)

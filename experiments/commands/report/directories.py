@@ -8,16 +8,16 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.report.sweeps import codesign_section, sweep_section
-from experiments.network.layer_search import LayerRecord, SearchSettings
-from experiments.network.mapped_network import MappedNetwork, section_of
-from experiments.pages.found import Curve, Found, bound_and_gap
-from experiments.pages.sections import Section, distinct
-from experiments.proving.proof import bear_out
-from experiments.proving.records import ProofRecord
-from experiments.search.accelerators import recorded_accelerator
-from experiments.search.cells import Finished
-from experiments.search.goals import (
+from maestro_env.experiments.commands.report.sweeps import codesign_section, sweep_section
+from maestro_env.experiments.network.layer_search import LayerRecord, SearchSettings
+from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
+from maestro_env.experiments.pages.found import Curve, Found, bound_and_gap
+from maestro_env.experiments.pages.sections import Section, distinct
+from maestro_env.experiments.proving.proof import bear_out
+from maestro_env.experiments.proving.records import ProofRecord
+from maestro_env.experiments.search.accelerators import recorded_accelerator
+from maestro_env.experiments.search.cells import Finished
+from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
     Goal,
     ProblemConfig,
@@ -25,11 +25,11 @@ from experiments.search.goals import (
     recorded_goal,
     unique,
 )
-from experiments.shell.files import RecordError, read_json, read_record
-from experiments.shell.flags import PROGRAM, to_flags
-from experiments.store.directory import ANEW, CONFIG
-from experiments.study.study import read_all
-from experiments.study.sweep.fronts import SWEEPS
+from maestro_env.experiments.shell.files import RecordError, read_json, read_record
+from maestro_env.experiments.shell.flags import PROGRAM, to_flags
+from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.study.study import read_all
+from maestro_env.experiments.study.sweep.fronts import SWEEPS
 from maestro_env.mapspace.space import TILES
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network

@@ -9,14 +9,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.pages.found import Found, bound_and_gap
-from experiments.pages.sections import FRONT, LEAST, OTHER, Section, distinct
-from experiments.search.accelerators import Accelerator
-from experiments.shell.files import RecordError, read_csv
-from experiments.shell.flags import PROGRAM
-from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.chunks import Chunk
-from experiments.study.sweep.fronts import (
+from maestro_env.experiments.pages.found import Found, bound_and_gap
+from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Section, distinct
+from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.experiments.shell.files import RecordError, read_csv
+from maestro_env.experiments.shell.flags import PROGRAM
+from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.chunks import Chunk
+from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     TOTALS,
@@ -25,15 +25,15 @@ from experiments.study.sweep.fronts import (
     read_front,
     rounds_of,
 )
-from experiments.study.sweep.grid_axes import Axis, axes_of, pictured
-from experiments.study.sweep.records import (
+from maestro_env.experiments.study.sweep.grid_axes import Axis, axes_of, pictured
+from maestro_env.experiments.study.sweep.records import (
     CellBest,
     best_mappings,
     checked_goal,
     recorded_chunks,
     versions_of,
 )
-from experiments.study.sweep.results import TABLE, collect, summarize, summary_sheet
+from maestro_env.experiments.study.sweep.results import TABLE, collect, summarize, summary_sheet
 
 _MOST_FOUND = 40
 _MOST_OTHERS = 2000

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import unique
-from experiments.shell.flags import (
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell.flags import (
     Action,
     act,
     jobs_option,
@@ -109,8 +109,8 @@ def execute(config: Config) -> int:
 
 def _agents(config: Config) -> int:
     # They need torch.
-    from experiments.commands.sparse.agents.arms import AgentSize, Tuning
-    from experiments.commands.sparse.agents.trainings import AgentTrainings, conduct
+    from maestro_env.experiments.commands.sparse.agents.arms import AgentSize, Tuning
+    from maestro_env.experiments.commands.sparse.agents.trainings import AgentTrainings, conduct
 
     trainings = AgentTrainings(
         unique(config.tasks.split(",")),
@@ -125,9 +125,9 @@ def _agents(config: Config) -> int:
 
 def _transformer(config: Config) -> int:
     # They need torch.
-    from experiments.commands.sparse.transformer.pretraining import Size
-    from experiments.commands.sparse.transformer.shards import Source
-    from experiments.commands.sparse.transformer.trainings import Pretrainings, conduct
+    from maestro_env.experiments.commands.sparse.transformer.pretraining import Size
+    from maestro_env.experiments.commands.sparse.transformer.shards import Source
+    from maestro_env.experiments.commands.sparse.transformer.trainings import Pretrainings, conduct
 
     trainings = Pretrainings(
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),
@@ -141,7 +141,7 @@ def _transformer(config: Config) -> int:
 
 
 def _speed(config: Config) -> int:
-    from experiments.commands.sparse.speed import speed  # It needs torch.
+    from maestro_env.experiments.commands.sparse.speed import speed  # It needs torch.
 
     widths = numbers("--widths", config.widths, 1, _WIDEST)
     densities = numbers("--densities", config.densities, _LEAST_DENSITY, 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.shown.plots import STYLES, new_figure, tidy
+from maestro_env.experiments.shown.plots import STYLES, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

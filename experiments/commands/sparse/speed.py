@@ -13,14 +13,14 @@ from statistics import median
 
 import numpy as np
 
-from experiments.shown.tables import Sheet, significant
-from experiments.store.timing import measured, microseconds, now, tell_circumstances
 from maestro_env.base.errors import MissingExtraError
-from mappers.learners.replay.layouts import Batch
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.timing import measured, microseconds, now, tell_circumstances
+from maestro_env.mappers.learners.replay.layouts import Batch
 
 try:
-    from mappers.learners.value_based.settings import Settings
-    from mappers.learners.value_based.vdn import Vdn
+    from maestro_env.mappers.learners.value_based.settings import Settings
+    from maestro_env.mappers.learners.value_based.vdn import Vdn
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse speed", str(error.name), "rl") from error
 

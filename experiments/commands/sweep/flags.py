@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
+from maestro_env.experiments.shell.flags import (
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+)
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,24 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.commands.sweep.description import read_sweep
-from experiments.commands.sweep.flags import Config
-from experiments.commands.sweep.plan import print_plan
-from experiments.commands.sweep.report import report
-from experiments.commands.sweep.slurm import write_script
-from experiments.shell import cli, flags
-from experiments.shell.files import run_directory, safe_name
-from experiments.shell.flags import UsageError
-from experiments.shell.telling import say, tell
-from experiments.store.claims import Claim
-from experiments.store.pool import run_cells
-from experiments.store.ray_pool import connect
-from experiments.store.versions import processor, versions
-from experiments.study.sweep.checks import check, measure
-from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
-from experiments.study.sweep.results import TABLE
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
+from maestro_env.experiments.commands.sweep.description import read_sweep
+from maestro_env.experiments.commands.sweep.flags import Config
+from maestro_env.experiments.commands.sweep.plan import print_plan
+from maestro_env.experiments.commands.sweep.report import report
+from maestro_env.experiments.commands.sweep.slurm import write_script
+from maestro_env.experiments.shell import cli, flags
+from maestro_env.experiments.shell.files import run_directory, safe_name
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.store.claims import Claim
+from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.ray_pool import connect
+from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.study.sweep.checks import check, measure
+from maestro_env.experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
+from maestro_env.experiments.study.sweep.results import TABLE
 
 
 def execute(config: Config) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from experiments.shown.tables import Sheet, significant
-from experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.study.sweep.axes import Sweep
 
 
 def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, float]) -> None:

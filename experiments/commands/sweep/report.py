@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.shell.files import write_csv, write_text
-from experiments.shell.telling import say
-from experiments.study.sweep.chunks import Chunk
-from experiments.study.sweep.results import SUMMARY, TABLE, collect, summarize, summary_sheet
+from maestro_env.experiments.shell.files import write_csv, write_text
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.study.sweep.chunks import Chunk
+from maestro_env.experiments.study.sweep.results import (
+    SUMMARY,
+    TABLE,
+    collect,
+    summarize,
+    summary_sheet,
+)
 
 
 def report(chunks: Sequence[Chunk], directory: Path) -> None:

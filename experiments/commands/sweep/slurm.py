@@ -7,10 +7,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.commands.sweep.flags import Config
-from experiments.shell import flags
-from experiments.shell.files import write_text
-from experiments.shell.flags import UsageError
+from maestro_env.experiments.commands.sweep.flags import Config
+from maestro_env.experiments.shell import flags
+from maestro_env.experiments.shell.files import write_text
+from maestro_env.experiments.shell.flags import UsageError
 
 _SCRIPT = """\
 #!/bin/bash

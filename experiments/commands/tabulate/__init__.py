@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.tabulate.writer import bytes_left, write_table
-from experiments.search.goals import unique
-from experiments.shell import cli, files
-from experiments.shell.files import RecordError
-from experiments.shell.flags import UsageError, option, threads_option
-from experiments.shell.telling import say, tell
-from experiments.shown.progress import Bar
-from experiments.shown.tables import Sheet, significant
-from experiments.store.claims import Claim, remove_abandoned
-from experiments.store.versions import processor, versions
 from maestro_env.base.registry import look_up
 from maestro_env.datasets.tabulated import TABLES, TABULATED, TabulatedProblem, TabulatedSpace
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.experiments.commands.tabulate.writer import bytes_left, write_table
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shell.flags import UsageError, option, threads_option
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.claims import Claim, remove_abandoned
+from maestro_env.experiments.store.versions import processor, versions
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.shell.files import RecordError
 from maestro_env.datasets.tabulated import TABLE_ROW, TableError, table_rows, vectors
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.shell.files import RecordError
 
 _BLOCK = 2**16
 _CHECKED = 1000

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.commands.validation import eyeriss, row_stationary
-from experiments.commands.validation.fitting import refit
-from experiments.commands.validation.gemmini import agree, read_measured
-from experiments.shell.flags import Action, UsageError, act, option
+from maestro_env.experiments.commands.validation import eyeriss, row_stationary
+from maestro_env.experiments.commands.validation.fitting import refit
+from maestro_env.experiments.commands.validation.gemmini import agree, read_measured
+from maestro_env.experiments.shell.flags import Action, UsageError, act, option
 
 
 @dataclass(frozen=True)

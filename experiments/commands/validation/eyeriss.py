@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import UsageError
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer

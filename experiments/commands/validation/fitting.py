@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.validation.gemmini import (
+from maestro_env.accelerators.hierarchy import Cache, Hierarchy
+from maestro_env.experiments.commands.validation.gemmini import (
     AGREEMENT,
     ARRAY,
     Floats,
@@ -19,8 +20,7 @@ from experiments.commands.validation.gemmini import (
     unfitted,
     with_parts,
 )
-from experiments.shown.tables import Sheet
-from maestro_env.accelerators.hierarchy import Cache, Hierarchy
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.hierarchy.evaluation import HierarchyCost
 
 _MIB = 2**23  # bits

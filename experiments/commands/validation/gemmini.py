@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.shell.files import RecordError, read_csv
-from experiments.shown.statistics import log_mean
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import quoted
+from maestro_env.experiments.shell.files import RecordError, read_csv
+from maestro_env.experiments.shown.statistics import log_mean
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from functools import cache
 
-from experiments.commands.validation.eyeriss import MEASURED, Measured
-from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy
+from maestro_env.experiments.commands.validation.eyeriss import MEASURED, Measured
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 
 

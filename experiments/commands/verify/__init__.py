@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
-from experiments.commands.verify.certificate.check import Verified, verify
-from experiments.commands.verify.certificate.stream import CertificateError
-from experiments.shell import cli
-from experiments.shell.flags import option
-from experiments.shell.telling import say, tell
-from experiments.shown.tables import shown
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.texts import text_of_technology
+from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
+from maestro_env.experiments.commands.verify.certificate.stream import CertificateError
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import option
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shown.tables import shown
 
 
 @dataclass(frozen=True)

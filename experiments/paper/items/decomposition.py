@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
-from experiments.paper.ledger import Run
-from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
-from experiments.paper.rows import grouped
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
+from maestro_env.experiments.paper.ledger import Run
+from maestro_env.experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
+from maestro_env.experiments.paper.rows import grouped
 
 _OBJECTIVES = ("latency", "edp")
 # The paper's agents, without what was added here: the settings of marl_paper.

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from clustering import AGENTS, Clustering, Dependence, Samples, cluster
-from clustering.stability import stability
-from clustering.tree import agglomerate, cut_at, cut_to_agents
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines
-from experiments.paper.ledger import Run, samples_of
-from experiments.paper.rows import CsvRow, CsvRows
-from experiments.shown.clustering import draw_clustering
-from experiments.shown.plots import save
+from maestro_env.clustering import AGENTS, Clustering, Dependence, Samples, cluster
+from maestro_env.clustering.stability import stability
+from maestro_env.clustering.tree import agglomerate, cut_at, cut_to_agents
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines
+from maestro_env.experiments.paper.ledger import Run, samples_of
+from maestro_env.experiments.paper.rows import CsvRow, CsvRows
+from maestro_env.experiments.shown.clustering import draw_clustering
+from maestro_env.experiments.shown.plots import save
 
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)
 _SCHEMAS = ("paper10", "legal13")

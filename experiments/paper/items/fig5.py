@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper import plots
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, log_spaced, searches
-from experiments.paper.ledger import Arena, Run
-from experiments.paper.reach import (
+from maestro_env.experiments.paper import plots
+from maestro_env.experiments.paper.frame import (
+    FilledFolder,
+    Folder,
+    Item,
+    Lines,
+    Scale,
+    log_spaced,
+    searches,
+)
+from maestro_env.experiments.paper.ledger import Arena, Run
+from maestro_env.experiments.paper.reach import (
     REACH_COLUMNS,
     Factor,
     Reach,
@@ -21,10 +29,10 @@ from experiments.paper.reach import (
     middle,
     samples_to_return,
 )
-from experiments.paper.rows import CsvRows, grouped, select
-from experiments.paper.verdicts import at_least, everywhere
-from experiments.search.goals import unique
-from experiments.shown.statistics import Floats
+from maestro_env.experiments.paper.rows import CsvRows, grouped, select
+from maestro_env.experiments.paper.verdicts import at_least, everywhere
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shown.statistics import Floats
 
 SINGLE = ("ppo", "ppo_box")
 MULTI = ("marl", "marl_clustered")

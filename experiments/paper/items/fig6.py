@@ -9,17 +9,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.paper import plots
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, log_spaced, searches
-from experiments.paper.ledger import Arena, Run, goal
-from experiments.paper.ratios import Ratio, ratio_lines
-from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, select
-from experiments.paper.verdicts import at_most, everywhere, mostly, tally
-from experiments.search.goals import unique
-from experiments.search.windows import reference
-from experiments.shown.plots import GREY
-from experiments.shown.statistics import Floats, stratified_interval
 from maestro_env.evaluation.status import OK
+from maestro_env.experiments.paper import plots
+from maestro_env.experiments.paper.frame import (
+    FilledFolder,
+    Folder,
+    Item,
+    Lines,
+    Scale,
+    log_spaced,
+    searches,
+)
+from maestro_env.experiments.paper.ledger import Arena, Run, goal
+from maestro_env.experiments.paper.ratios import Ratio, ratio_lines
+from maestro_env.experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, select
+from maestro_env.experiments.paper.verdicts import at_most, everywhere, mostly, tally
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.search.windows import reference
+from maestro_env.experiments.shown.plots import GREY
+from maestro_env.experiments.shown.statistics import Floats, stratified_interval
 
 PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""

@@ -8,14 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.paper import plots
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, log_spaced, searches
-from experiments.paper.ledger import Arena, goal
-from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
-from experiments.paper.rows import grouped
-from experiments.paper.verdicts import mostly
-from experiments.search.windows import Windows
-from experiments.shown.statistics import Floats
+from maestro_env.experiments.paper import plots
+from maestro_env.experiments.paper.frame import (
+    FilledFolder,
+    Folder,
+    Item,
+    Lines,
+    log_spaced,
+    searches,
+)
+from maestro_env.experiments.paper.ledger import Arena, goal
+from maestro_env.experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
+from maestro_env.experiments.paper.rows import grouped
+from maestro_env.experiments.paper.verdicts import mostly
+from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.shown.statistics import Floats
 
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
 # Without new starts: a trajectory is that of one team of agents.

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
-from experiments.paper.items.table3 import MARL, OWN, shared_files
-from experiments.paper.ledger import ARENA_COLUMNS, Run
-from experiments.paper.rows import read_rows, select
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
+from maestro_env.experiments.paper.items.table3 import MARL, OWN, shared_files
+from maestro_env.experiments.paper.ledger import ARENA_COLUMNS, Run
+from maestro_env.experiments.paper.rows import read_rows, select
 
 _MAPPERS = (MARL, OWN, "random_log")
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
-from experiments.paper.items import marl_paper, table3
-from experiments.paper.items.table3 import (
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
+from maestro_env.experiments.paper.items import marl_paper, table3
+from maestro_env.experiments.paper.items.table3 import (
     MAPPERS,
     MARL,
     OWN,
@@ -21,10 +21,10 @@ from experiments.paper.items.table3 import (
     labels,
     most_seeds,
 )
-from experiments.paper.ledger import ARENA_COLUMNS, Run
-from experiments.paper.ratios import Ratio, group_lines, group_tables, groups_of, number
-from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot
-from experiments.shown.tables import significant
+from maestro_env.experiments.paper.ledger import ARENA_COLUMNS, Run
+from maestro_env.experiments.paper.ratios import Ratio, group_lines, group_tables, groups_of, number
+from maestro_env.experiments.paper.rows import CsvRow, CsvRows, grouped, pivot
+from maestro_env.experiments.shown.tables import significant
 
 _MAPPERS = (*MAPPERS, OWN)
 _EARLY = 100

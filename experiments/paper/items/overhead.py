@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from clustering import cluster
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
-from experiments.paper.ledger import Run, goal, samples_of
-from experiments.paper.ratios import Ratio, ratio_lines
-from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
-from experiments.paper.rows import grouped, pivot, select
-from experiments.paper.verdicts import at_most, everywhere, mostly, tally
-from experiments.shown.statistics import Floats
+from maestro_env.clustering import cluster
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
+from maestro_env.experiments.paper.ledger import Run, goal, samples_of
+from maestro_env.experiments.paper.ratios import Ratio, ratio_lines
+from maestro_env.experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
+from maestro_env.experiments.paper.rows import grouped, pivot, select
+from maestro_env.experiments.paper.verdicts import at_most, everywhere, mostly, tally
+from maestro_env.experiments.shown.statistics import Floats
 
 _SOURCE = "resnet18_l2"
 _PERCENT = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
-from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Run
-from experiments.paper.ratios import (
+from maestro_env.experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
+from maestro_env.experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Run
+from maestro_env.experiments.paper.ratios import (
     RATIO_COLUMNS,
     Ratio,
     cost_ratios,
@@ -20,10 +20,10 @@ from experiments.paper.ratios import (
     group_tables,
     number,
 )
-from experiments.paper.reach import interval
-from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, read_rows, select
-from experiments.paper.verdicts import at_least, everywhere
-from experiments.shown.statistics import Floats, bootstrap_interval, iqm
+from maestro_env.experiments.paper.reach import interval
+from maestro_env.experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, read_rows, select
+from maestro_env.experiments.paper.verdicts import at_least, everywhere
+from maestro_env.experiments.shown.statistics import Floats, bootstrap_interval, iqm
 
 MARL = "marl"
 OWN = "marl_paper"

@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from experiments.search.accelerators import Accelerator, accelerator_record
-from experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
-from experiments.search.named_mappers import require_fit
-from experiments.shell.flags import UsageError
+from maestro_env.experiments.search.accelerators import Accelerator, accelerator_record
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
+from maestro_env.experiments.search.named_mappers import require_fit
+from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network, gather, shape_of
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from experiments.shell.telling import tell
-from experiments.shown.progress import Bar
-from experiments.study.sweep.axes import Sweep, check_fit
-from experiments.study.sweep.estimate import seconds_of_cells
 from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import find_model
-from mappers import make_mapper
+from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.study.sweep.axes import Sweep, check_fit
+from maestro_env.experiments.study.sweep.estimate import seconds_of_cells
+from maestro_env.mappers import make_mapper
 
 _PROBLEMS_WARNED_OF = 1000
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.goals import Goal
-from experiments.search.searches import run_search
-from experiments.shell.files import DamagedError, RecordError, distinct_name, read_each
-from experiments.shown.statistics import Floats
-from experiments.store.directory import ANEW, CONFIG, Directory
-from experiments.store.records import Record, Show
-from experiments.store.versions import Versions
-from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
-from mappers import is_own
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.searches import run_search
+from maestro_env.experiments.shell.files import DamagedError, RecordError, distinct_name, read_each
+from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
+from maestro_env.experiments.store.records import Record, Show
+from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.mappers import is_own
 
 FIGURES = (
     *("value", "evaluations", "valid", "found_at", "latency_cycles", "energy_nj", "area_um2"),

@@ -6,9 +6,9 @@ import math
 import time
 from collections.abc import Callable
 
-from experiments.search.searches import run_search
-from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.search.searches import run_search
+from maestro_env.experiments.study.sweep.axes import Sweep
 
 _PROBLEMS = 3
 _SECONDS = 1.0

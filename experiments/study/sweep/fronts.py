@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.shell.files import read_record
-from experiments.shown.tables import Sheet, figure, named, shown_gap
-from experiments.study.sweep.grid_axes import axes_of
+from maestro_env.experiments.shell.files import read_record
+from maestro_env.experiments.shown.tables import Sheet, figure, named, shown_gap
+from maestro_env.experiments.study.sweep.grid_axes import axes_of
 
 RECORD = "codesign.json"
 """The file that has the front."""

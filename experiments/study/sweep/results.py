@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.shell.files import csv_cell, read_each, replacing
-from experiments.shown.statistics import Floats, iqm
-from experiments.shown.tables import Keyed, Sheet, figure, named, significant
-from experiments.study.sweep.axes import LayerSet, Sweep
-from experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.experiments.shell.files import csv_cell, read_each, replacing
+from maestro_env.experiments.shown.statistics import Floats, iqm
+from maestro_env.experiments.shown.tables import Keyed, Sheet, figure, named, significant
+from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
+from maestro_env.experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 
 TABLE = "results.csv"
 """The table of all cells."""

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.networks import tensor
-from mappers.parts.arrays import Booleans, Floats, Floats32, Integers
+from maestro_env.mappers.learners.off_policy.networks import tensor
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Floats32, Integers
 
 NEVER = -1e9
 """Logit of a choice that a head does not have: its chance is exactly 0."""

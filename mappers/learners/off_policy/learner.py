@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.learners.off_policy.heads import Heads
-from mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.tasks.task import Task
-from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.learners.off_policy.heads import Heads
+from maestro_env.mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.tasks.task import Task
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 
 class LearnerError(MaestroEnvError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
+from maestro_env.mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
 
 
 class Maddpg(OffPolicyLearner):

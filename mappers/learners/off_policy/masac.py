@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
+from maestro_env.mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
 
 
 class Masac(OffPolicyLearner):

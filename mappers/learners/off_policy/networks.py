@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.sparse.topology import adam_moments
-from mappers.parts.arrays import Floats, Floats32
+from maestro_env.mappers.learners.sparse.topology import adam_moments
+from maestro_env.mappers.parts.arrays import Floats, Floats32
 
 DTYPE = torch.float32
 """Of all weights and arithmetic."""

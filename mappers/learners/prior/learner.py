@@ -9,9 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
+from maestro_env.mappers.learners.sparse.topology import (
+    Matrix,
+    Topology,
+    adam_moments,
+    cosine_share,
+)
 from maestro_env.prior.shapes import Arrays
-from mappers.learners.prior.policy import Policy, TraceBatch
-from mappers.learners.sparse.topology import Matrix, Topology, adam_moments, cosine_share
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _BETAS = (0.9, 0.99)

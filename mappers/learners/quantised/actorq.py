@@ -26,20 +26,20 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.perceptrons import Perceptrons
 from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
-from mappers.learners.quantised.packet import Packet
-from mappers.learners.quantised.shared import (
+from maestro_env.mappers.learners.quantised.packet import Packet
+from maestro_env.mappers.learners.quantised.shared import (
     NAP,
     RateLimiter,
     SharedArray,
     SharedRows,
     SharedWeights,
 )
-from mappers.learners.replay.layouts import Batch, Fields, make_replay
-from mappers.learners.replay.samplers import Uniform
-from mappers.parts.arrays import Booleans, Floats, Floats32
+from maestro_env.mappers.learners.replay.layouts import Batch, Fields, make_replay
+from maestro_env.mappers.learners.replay.samplers import Uniform
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Floats32
 
 if TYPE_CHECKING:
-    from mappers.learners.quantised.single import SingleLearner
+    from maestro_env.mappers.learners.quantised.single import SingleLearner
 
 ACTING = ("infer", "step", "push", "pull", "wait")
 LEARNING = ("sample", "learn", "publish", "wait")

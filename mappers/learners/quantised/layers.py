@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from maestro_env.base.registry import look_up
-from mappers.learners.quantised.quantiser import (
+from maestro_env.mappers.learners.quantised.quantiser import (
     FORMS,
     Codes,
     QuantisationError,

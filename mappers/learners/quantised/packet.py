@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.perceptrons import Perceptrons
-from mappers.learners.quantised.quantiser import Coded, Codes, Layers, Ranges, coded, in_integers
-from mappers.parts.arrays import Floats32
+from maestro_env.mappers.learners.quantised.quantiser import (
+    Coded,
+    Codes,
+    Layers,
+    Ranges,
+    coded,
+    in_integers,
+)
+from maestro_env.mappers.parts.arrays import Floats32
 
 SENT = {32: np.float32, 16: np.float16, 8: np.uint8}
 """Types of weights that are sent, by their bits."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.perceptrons import Perceptrons, integer_perceptrons, perceptrons
-from mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 LEAST_BITS, MOST_BITS = 2, 16
 _MOST_INTEGER_BITS = 8

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from mappers.parts.arrays import Floats32
+from maestro_env.mappers.parts.arrays import Floats32
 
 NAP = 2e-4
 """Seconds between two looks at what another process may have changed."""

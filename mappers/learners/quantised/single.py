@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss
 
-from mappers.learners.quantised.quantiser import Layers, Ranges
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Floats32
+from maestro_env.mappers.learners.quantised.quantiser import Layers, Ranges
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.arrays import Floats32
 
 FOLLOW = 0.02
 """Share of the way that targets move at an update."""

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import look_up
-from mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 DTYPES = {"float32": np.float32, "float16": np.float16}
 """What numbers are stored as; what is gathered is float32."""

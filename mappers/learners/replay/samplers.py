@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env.base.registry import look_up
-from mappers.learners.replay.layouts import Replay, ReplayError
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.learners.replay.layouts import Replay, ReplayError
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 _SMALLEST_ERROR = 1e-6
 

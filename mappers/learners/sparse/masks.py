@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.parts.arrays import Booleans, Floats, Integers
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
 
 
 class SparsityError(MaestroEnvError, ValueError):

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.sparse.masks import SparsityError, link_counts, random_mask
+from maestro_env.mappers.learners.sparse.masks import SparsityError, link_counts, random_mask
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mappers.learners.tasks.physics import DIRECTIONS, Bodies, World
-from mappers.learners.tasks.task import Task, require_counts
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.learners.tasks.physics import DIRECTIONS, Bodies, World
+from maestro_env.mappers.learners.tasks.task import Task, require_counts
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 
 class DiscTask(Task):

@@ -8,8 +8,8 @@ import gymnasium
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from mappers.learners.tasks.task import Task, TaskError
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.learners.tasks.task import Task, TaskError
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 DEFAULT = "Foraging-8x8-2p-2f-coop-v3"
 """Two agents that need each other for each of two foods, in a field of 8 x 8 cells."""

@@ -8,10 +8,10 @@ from maestro_env.environments.improving import draw_starts
 from maestro_env.environments.task import Task as MappingTask
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.learners.tasks.task import EPISODE, Task, require_counts
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.parts.joint_moves import JointMoves
 from maestro_env.mapspace.space import Points
-from mappers.learners.tasks.task import EPISODE, Task, require_counts
-from mappers.parts.arrays import Floats, Floats32, Integers
-from mappers.parts.joint_moves import JointMoves
 
 _TYPICAL = 100
 

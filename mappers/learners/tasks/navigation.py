@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.learners.tasks.discs import DiscTask
-from mappers.learners.tasks.physics import Bodies
-from mappers.parts.arrays import Floats
+from maestro_env.mappers.learners.tasks.discs import DiscTask
+from maestro_env.mappers.learners.tasks.physics import Bodies
+from maestro_env.mappers.parts.arrays import Floats
 
 # Weights of what all are paid and of what each is charged for its own collisions.
 _TOGETHER = _OWN = 0.5

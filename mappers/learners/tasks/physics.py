@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mappers.parts.arrays import Booleans, Floats, Integers
+from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
 
 DIRECTIONS: Floats = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]], dtype=np.float64)
 """What an action does: nothing, or push left, right, down or up."""

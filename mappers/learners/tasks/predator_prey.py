@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.learners.tasks.discs import DiscTask
-from mappers.learners.tasks.physics import DIRECTIONS, Bodies
-from mappers.parts.arrays import Floats, Integers
+from maestro_env.mappers.learners.tasks.discs import DiscTask
+from maestro_env.mappers.learners.tasks.physics import DIRECTIONS, Bodies
+from maestro_env.mappers.parts.arrays import Floats, Integers
 
 _CATCH = 10.0
 # How far ahead the prey looks: what it covers in two to three steps.

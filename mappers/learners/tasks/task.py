@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 EPISODE = 25
 """Steps of an episode, where a task has no length of its own."""

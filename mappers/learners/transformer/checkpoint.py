@@ -11,11 +11,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
-from mappers.learners.sparse.flops import FlopMeter
-from mappers.learners.transformer.model import Gpt, GptShape, TransformerError
-from mappers.learners.transformer.schedule import Arm, Schedule
-from mappers.learners.transformer.training import Training
-from mappers.parts.arrays import Booleans, Floats32, Integers, opened_checkpoint
+from maestro_env.mappers.learners.sparse.flops import FlopMeter
+from maestro_env.mappers.learners.transformer.model import Gpt, GptShape, TransformerError
+from maestro_env.mappers.learners.transformer.schedule import Arm, Schedule
+from maestro_env.mappers.learners.transformer.training import Training
+from maestro_env.mappers.parts.arrays import Booleans, Floats32, Integers, opened_checkpoint
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,12 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.learners.transformer.tokens import END, encode, of_layer, of_machine
+from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.proposals import Prior, propose
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
-from mappers.learners.transformer.tokens import END, encode, of_layer, of_machine
-from mappers.parts.arrays import Booleans
 
 WIDTH = 129
 """Tokens of a row: as many as a model reads, and one that follows."""

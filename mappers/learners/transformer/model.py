@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.learners.sparse.topology import Matrix
-from mappers.learners.transformer.tokens import VOCABULARY
+from maestro_env.mappers.learners.sparse.topology import Matrix
+from maestro_env.mappers.learners.transformer.tokens import VOCABULARY
 
 _SPREAD = 0.02
 _MATRICES = ("qkv", "out", "up", "down")

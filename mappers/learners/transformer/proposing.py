@@ -10,11 +10,18 @@ import torch
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.learners.transformer.model import Cache, Gpt
+from maestro_env.mappers.learners.transformer.tokens import (
+    END,
+    Step,
+    advance,
+    of_layer,
+    of_machine,
+    writing,
+)
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 from maestro_env.mapspace.space import Points
-from mappers.learners.threads import one_thread
-from mappers.learners.transformer.model import Cache, Gpt
-from mappers.learners.transformer.tokens import END, Step, advance, of_layer, of_machine, writing
-from mappers.parts.arrays import Floats32, Integers
 
 # So many are written for each that is asked for: some are equal, some do not fit.
 _SPARE = 4

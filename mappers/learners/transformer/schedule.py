@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mappers.learners.sparse.flops import PER_LINK, FlopMeter
-from mappers.learners.sparse.masks import SparsityError
-from mappers.learners.transformer.model import GptShape
+from maestro_env.mappers.learners.sparse.flops import PER_LINK, FlopMeter
+from maestro_env.mappers.learners.sparse.masks import SparsityError
+from maestro_env.mappers.learners.transformer.model import GptShape
 
 
 @dataclass(frozen=True)

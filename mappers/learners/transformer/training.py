@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from mappers.learners.sparse.flops import FlopMeter
-from mappers.learners.sparse.topology import Topology, adam_moments, cosine_share
-from mappers.learners.threads import one_thread
-from mappers.learners.transformer.corpus import TokenRows
-from mappers.learners.transformer.model import Gpt
-from mappers.learners.transformer.schedule import Arm
+from maestro_env.mappers.learners.sparse.flops import FlopMeter
+from maestro_env.mappers.learners.sparse.topology import Topology, adam_moments, cosine_share
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.learners.transformer.corpus import TokenRows
+from maestro_env.mappers.learners.transformer.model import Gpt
+from maestro_env.mappers.learners.transformer.schedule import Arm
 
 _BETAS, _DECAY, _MOST_CHANGE = (0.9, 0.95), 0.1, 1.0
 # Share of the steps until the learning rate is reached, and what is left of it in the end.

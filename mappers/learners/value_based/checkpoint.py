@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.learners.off_policy.networks import Networks
-from mappers.learners.value_based.course import Course
-from mappers.learners.value_based.learner import ValueLearner
-from mappers.learners.value_based.settings import Settings
-from mappers.parts.arrays import Booleans, Floats32, opened_checkpoint
+from maestro_env.mappers.learners.off_policy.networks import Networks
+from maestro_env.mappers.learners.value_based.course import Course
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
+from maestro_env.mappers.learners.value_based.settings import Settings
+from maestro_env.mappers.parts.arrays import Booleans, Floats32, opened_checkpoint
 
 
 class AgentsError(MaestroEnvError, ValueError):

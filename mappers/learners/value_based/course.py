@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mappers.learners.sparse.flops import FlopMeter
-from mappers.learners.value_based.iql import Iql
-from mappers.learners.value_based.learner import ValueLearner
-from mappers.learners.value_based.qmix import Qmix
-from mappers.learners.value_based.settings import Settings
-from mappers.learners.value_based.vdn import Vdn
+from maestro_env.mappers.learners.sparse.flops import FlopMeter
+from maestro_env.mappers.learners.value_based.iql import Iql
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
+from maestro_env.mappers.learners.value_based.qmix import Qmix
+from maestro_env.mappers.learners.value_based.settings import Settings
+from maestro_env.mappers.learners.value_based.vdn import Vdn
 
 LEARNERS: Mapping[str, type[ValueLearner]] = {"iql": Iql, "vdn": Vdn, "qmix": Qmix}
 

@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mappers.learners.replay.layouts import Batch, Fields, JointReplay, Replay, ReplayError
-from mappers.learners.tasks.task import Task
-from mappers.parts.arrays import Floats, Floats32, Integers
+from maestro_env.mappers.learners.replay.layouts import (
+    Batch,
+    Fields,
+    JointReplay,
+    Replay,
+    ReplayError,
+)
+from maestro_env.mappers.learners.tasks.task import Task
+from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 Acting = Callable[[Sequence[Floats32]], Integers]
 """From what each agent sees, float32[E, o_i], to the choices of all heads, int64[E, D]."""

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.heads import Heads
-from mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
-from mappers.learners.replay.layouts import Batch
-from mappers.learners.sparse.flops import FlopMeter
-from mappers.learners.sparse.topology import Matrix, Topology, cosine_share
-from mappers.learners.threads import one_thread
-from mappers.learners.value_based.settings import KERNELS, Settings
-from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
-from mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.learners.off_policy.heads import Heads
+from maestro_env.mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
+from maestro_env.mappers.learners.replay.layouts import Batch
+from maestro_env.mappers.learners.sparse.flops import FlopMeter
+from maestro_env.mappers.learners.sparse.topology import Matrix, Topology, cosine_share
+from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.learners.value_based.settings import KERNELS, Settings
+from maestro_env.mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
+from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 
 class EpisodeRows(NamedTuple):

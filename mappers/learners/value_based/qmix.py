@@ -8,8 +8,8 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import elu
 
-from mappers.learners.off_policy.networks import Networks
-from mappers.learners.value_based.learner import ValueLearner
+from maestro_env.mappers.learners.off_policy.networks import Networks
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
 
 
 class Qmix(ValueLearner):

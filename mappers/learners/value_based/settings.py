@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.base.errors import UnknownNameError
-from mappers.learners.off_policy.networks import Networks
-from mappers.learners.value_based.sparse_networks import SparseNetworks
+from maestro_env.mappers.learners.off_policy.networks import Networks
+from maestro_env.mappers.learners.value_based.sparse_networks import SparseNetworks
 
 WORTHS = ("max", "soft_mellowmax")
 """Worth of a next state: the largest value, or Soft Mellowmax."""

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from mappers.learners.off_policy.networks import Networks
-from mappers.learners.sparse.products import SparseLayer, columns
+from maestro_env.mappers.learners.off_policy.networks import Networks
+from maestro_env.mappers.learners.sparse.products import SparseLayer, columns
 
 
 class SparseNetworks(Networks):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.heads import NEVER
+from maestro_env.mappers.learners.off_policy.heads import NEVER
 
 
 def soft_mellowmax(values: Tensor, present: Tensor, alpha: float, omega: float) -> Tensor:

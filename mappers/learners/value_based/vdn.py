@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from mappers.learners.off_policy.networks import Networks
-from mappers.learners.value_based.learner import ValueLearner
+from maestro_env.mappers.learners.off_policy.networks import Networks
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
 
 
 class Vdn(ValueLearner):

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from maestro_env.base.errors import MissingExtraError
-from mappers.learners.tasks.task import Task
+from maestro_env.mappers.learners.tasks.task import Task
 
 try:
-    from mappers.learners.value_based.course import Course
-    from mappers.learners.value_based.episodes import RECENT
-    from mappers.learners.value_based.settings import Settings
+    from maestro_env.mappers.learners.value_based.course import Course
+    from maestro_env.mappers.learners.value_based.episodes import RECENT
+    from maestro_env.mappers.learners.value_based.settings import Settings
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse agents", str(error.name), "rl") from error
 

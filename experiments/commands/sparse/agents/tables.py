@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.commands.sparse.agents.arms import DENSE, MAST, MAST_SPARSITY
-from experiments.commands.sparse.agents.training import RESETS, Trained
-from experiments.shown.statistics import Estimate, Floats, estimate, iqm
-from experiments.shown.tables import Sheet, significant, with_interval
+from maestro_env.experiments.commands.sparse.agents.arms import DENSE, MAST, MAST_SPARSITY
+from maestro_env.experiments.commands.sparse.agents.training import RESETS, Trained
+from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm
+from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
 
 Found = dict[str, list[Trained]]
 """Trainings by arm."""

@@ -10,12 +10,12 @@ import numpy as np
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mappers.learners.tasks.foraging import Foraging
+from maestro_env.mappers.learners.tasks.improving import Improvement
+from maestro_env.mappers.learners.tasks.task import Task
+from maestro_env.mappers.learners.value_based.episodes import Acting, play
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers.learners.tasks.foraging import Foraging
-from mappers.learners.tasks.improving import Improvement
-from mappers.learners.tasks.task import Task
-from mappers.learners.value_based.episodes import Acting, play
 
 # Streams of trainings are spawned from their seeds: none is one of these.
 _EVALUATION, _RANDOM = 1_000_000, 2_000_000

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.sparse.agents.arms import (
+from maestro_env.experiments.commands.sparse.agents.arms import (
     ARMS,
     BATCH,
     COPIES,
@@ -21,14 +21,18 @@ from experiments.commands.sparse.agents.arms import (
     Tuning,
     course_of,
 )
-from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
-from experiments.commands.sparse.curves import Curve
-from experiments.shell.files import check_digest, file_digest, replacing
-from experiments.store.records import Case, Show, known_fields
-from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
-from mappers.learners.value_based.course import Course
-from mappers.learners.value_based.episodes import REMEMBERED, Episodes, play
-from mappers.learners.value_based.learner import ValueLearner
+from maestro_env.experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
+from maestro_env.experiments.commands.sparse.curves import Curve
+from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
+from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.mappers.learners.value_based.checkpoint import (
+    AgentsCheckpoint,
+    AgentsError,
+    read_agents,
+)
+from maestro_env.mappers.learners.value_based.course import Course
+from maestro_env.mappers.learners.value_based.episodes import REMEMBERED, Episodes, play
+from maestro_env.mappers.learners.value_based.learner import ValueLearner
 
 RESETS = 500
 """Episodes that agents are evaluated with after the training; the same ones of all."""

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize, Tuning
-from experiments.commands.sparse.agents.tables import Found, print_tables
-from experiments.commands.sparse.agents.tasks import TASKS
-from experiments.commands.sparse.agents.training import Setup, Training
-from experiments.commands.sparse.curves import CURVES, draw_curves
-from experiments.shell.flags import UsageError
-from experiments.shown.plots import plot
-from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
-from mappers.learners.value_based.course import LEARNERS
+from maestro_env.experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize, Tuning
+from maestro_env.experiments.commands.sparse.agents.tables import Found, print_tables
+from maestro_env.experiments.commands.sparse.agents.tasks import TASKS
+from maestro_env.experiments.commands.sparse.agents.training import Setup, Training
+from maestro_env.experiments.commands.sparse.curves import CURVES, draw_curves
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.mappers.learners.value_based.course import LEARNERS
 
 
 @dataclass(frozen=True)

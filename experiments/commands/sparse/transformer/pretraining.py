@@ -11,21 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.sparse.curves import Curve
-from experiments.commands.sparse.transformer.quality import COUNTS, Quality, quality
-from experiments.commands.sparse.transformer.shards import TRAINING, VALIDATION, Source, read_rows
-from experiments.shell.files import check_digest, file_digest, replacing
-from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.experiments.commands.sparse.curves import Curve
+from maestro_env.experiments.commands.sparse.transformer.quality import COUNTS, Quality, quality
+from maestro_env.experiments.commands.sparse.transformer.shards import (
+    TRAINING,
+    VALIDATION,
+    Source,
+    read_rows,
+)
+from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
+from maestro_env.experiments.store.records import Case, Show, known_fields
 
 try:
-    from mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt
-    from mappers.learners.transformer.model import GptShape, TransformerError
-    from mappers.learners.transformer.proposing import propose
-    from mappers.learners.transformer.schedule import Arm, arms
-    from mappers.learners.transformer.training import Training, mean_loss
+    from maestro_env.mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt
+    from maestro_env.mappers.learners.transformer.model import GptShape, TransformerError
+    from maestro_env.mappers.learners.transformer.proposing import propose
+    from maestro_env.mappers.learners.transformer.schedule import Arm, arms
+    from maestro_env.mappers.learners.transformer.training import Training, mean_loss
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.store.records import Case, Show, known_fields
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.learners.transformer.tokens import of_layer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
-from mappers import make_mapper
-from mappers.learners.transformer.tokens import of_layer
 
 COUNTS = (1, 10, 100)
 """Samples after which the best is looked at."""

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.shell.files import RecordError
-from experiments.shell.flags import UsageError
-from experiments.store.records import Case, Show
-from experiments.store.versions import Versions
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.shell.files import RecordError
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.records import Case, Show
+from maestro_env.experiments.store.versions import Versions
+from maestro_env.mappers.learners.transformer.corpus import TokenRows, split
+from maestro_env.mappers.learners.transformer.tokens import END
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import models
-from mappers.learners.transformer.corpus import TokenRows, split
-from mappers.learners.transformer.tokens import END
 
 TRAINING, VALIDATION = "training", "validation"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.commands.sparse.transformer.pretraining import Trained
-from experiments.commands.sparse.transformer.quality import COUNTS, WORST, Quality
-from experiments.shell.telling import say
-from experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
-from experiments.shown.tables import Sheet, significant, with_interval
-from mappers.learners.transformer.schedule import Arm
+from maestro_env.experiments.commands.sparse.transformer.pretraining import Trained
+from maestro_env.experiments.commands.sparse.transformer.quality import COUNTS, WORST, Quality
+from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
+from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
+from maestro_env.mappers.learners.transformer.schedule import Arm
 
 MARGIN = 3.0
 """Per cent by which an arm that is as good may be worse: what MAST's paper calls little."""

@@ -8,15 +8,25 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.sparse.curves import CURVES, draw_curves
-from experiments.commands.sparse.transformer.pretraining import Pretraining, Setup, Size, Trained
-from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
-from experiments.commands.sparse.transformer.shards import Source, shards
-from experiments.commands.sparse.transformer.tables import print_tables
-from experiments.shown.plots import plot
-from experiments.store.campaign import carry_out
-from experiments.store.versions import Versions
 from maestro_env.base.registry import look_up
+from maestro_env.experiments.commands.sparse.curves import CURVES, draw_curves
+from maestro_env.experiments.commands.sparse.transformer.pretraining import (
+    Pretraining,
+    Setup,
+    Size,
+    Trained,
+)
+from maestro_env.experiments.commands.sparse.transformer.quality import (
+    CONTROLS,
+    Control,
+    ControlSetup,
+    Quality,
+)
+from maestro_env.experiments.commands.sparse.transformer.shards import Source, shards
+from maestro_env.experiments.commands.sparse.transformer.tables import print_tables
+from maestro_env.experiments.shown.plots import plot
+from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.versions import Versions
 
 
 @dataclass(frozen=True)

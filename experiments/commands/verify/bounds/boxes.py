@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.verify.bounds.facts import Array, Facts, Flags
+from maestro_env.experiments.commands.verify.bounds.facts import Array, Facts, Flags
 
 Table = NDArray[np.int32]
 """Boxes, a row each: parallel loops and innermost loops of the outer and the inner level, then the

@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from experiments.commands.verify.bounds.facts import (
+from maestro_env.experiments.commands.verify.bounds.facts import (
     FILTER,
     INPUT,
     LOOPS,
@@ -24,8 +24,13 @@ from experiments.commands.verify.bounds.facts import (
     others,
     product,
 )
-from experiments.commands.verify.bounds.lockstep import BUT_BOTH, BUT_FIRST, BUT_LAST, Transfers
-from experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.lockstep import (
+    BUT_BOTH,
+    BUT_FIRST,
+    BUT_LAST,
+    Transfers,
+)
+from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
 
 
 @dataclass(frozen=True)

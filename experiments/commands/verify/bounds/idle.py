@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.commands.verify.bounds.boxes import Table, ends, first, last
-from experiments.commands.verify.bounds.facts import Array, Facts, Flags, ceil_div
+from maestro_env.experiments.commands.verify.bounds.boxes import Table, ends, first, last
+from maestro_env.experiments.commands.verify.bounds.facts import Array, Facts, Flags, ceil_div
 
 
 def only_idle(facts: Facts, boxes: Table) -> Flags:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.commands.verify.bounds.facts import Facts, Words, ceil_div
-from experiments.commands.verify.bounds.traffic import SideTraffic
+from maestro_env.experiments.commands.verify.bounds.facts import Facts, Words, ceil_div
+from maestro_env.experiments.commands.verify.bounds.traffic import SideTraffic
 
 BUT_LAST, BUT_FIRST, BUT_BOTH = range(3)
 """Steps of a level along a loop: all but the last, all but the first, all but both."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.commands.verify.bounds.boxes import Table
-from experiments.commands.verify.bounds.cluster import Cluster
-from experiments.commands.verify.bounds.facts import NONE, Array, Facts, Words
-from experiments.commands.verify.bounds.levels import Costs, InnerLevel, OuterLevel
-from experiments.commands.verify.bounds.needs import TOGETHER, Needs, least_needs, may_fit
-from experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.boxes import Table
+from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
+from maestro_env.experiments.commands.verify.bounds.facts import NONE, Array, Facts, Words
+from maestro_env.experiments.commands.verify.bounds.levels import Costs, InnerLevel, OuterLevel
+from maestro_env.experiments.commands.verify.bounds.needs import (
+    TOGETHER,
+    Needs,
+    least_needs,
+    may_fit,
+)
+from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
 
 
 def lower_bounds(facts: Facts, factors: tuple[str, ...], boxes: Table) -> Array:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.commands.verify.bounds.boxes import Ends, Table, ends
-from experiments.commands.verify.bounds.facts import Array, Facts, Flags, ceil_div
+from maestro_env.experiments.commands.verify.bounds.boxes import Ends, Table, ends
+from maestro_env.experiments.commands.verify.bounds.facts import Array, Facts, Flags, ceil_div
 
 # Boxes at a time: their arrays stay in the processor's cache.
 TOGETHER = 2048

@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.commands.verify.bounds.boxes import UNDECIDED, Table, ends
-from experiments.commands.verify.bounds.facts import NONE, Array, Facts, Flags, ceil_div
+from maestro_env.experiments.commands.verify.bounds.boxes import UNDECIDED, Table, ends
+from maestro_env.experiments.commands.verify.bounds.facts import NONE, Array, Facts, Flags, ceil_div
 
 OfPiece = Callable[[Array], Array]
 """Something of a piece of so many indices along a loop, which does not fall as they rise."""

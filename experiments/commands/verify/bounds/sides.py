@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.commands.verify.bounds.facts import LOOPS, Array, Facts, Flags, Words
-from experiments.commands.verify.bounds.ranges import OfPiece, Ranges
+from maestro_env.experiments.commands.verify.bounds.facts import LOOPS, Array, Facts, Flags, Words
+from maestro_env.experiments.commands.verify.bounds.ranges import OfPiece, Ranges
 
 
 class Moving(NamedTuple):

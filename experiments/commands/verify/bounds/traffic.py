@@ -6,7 +6,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from experiments.commands.verify.bounds.facts import (
+from maestro_env.experiments.commands.verify.bounds.facts import (
     FILTER,
     INPUT,
     OUTPUT,
@@ -17,7 +17,7 @@ from experiments.commands.verify.bounds.facts import (
     others,
     product,
 )
-from experiments.commands.verify.bounds.sides import Side
+from maestro_env.experiments.commands.verify.bounds.sides import Side
 
 _ACROSS = {"P": "Q", "Q": "P"}
 _AXES = {window: axis for axis, window in WINDOWS.items()}

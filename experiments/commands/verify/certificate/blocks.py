@@ -9,9 +9,16 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.verify.bounds.boxes import INNERMOST, Table, first, last, tidy, whole
-from experiments.commands.verify.bounds.facts import NONE, Facts, Flags
-from experiments.commands.verify.certificate.stream import CertificateError, Stream
+from maestro_env.experiments.commands.verify.bounds.boxes import (
+    INNERMOST,
+    Table,
+    first,
+    last,
+    tidy,
+    whole,
+)
+from maestro_env.experiments.commands.verify.bounds.facts import NONE, Facts, Flags
+from maestro_env.experiments.commands.verify.certificate.stream import CertificateError, Stream
 
 Rows = NDArray[np.int64]
 

@@ -11,18 +11,28 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.commands.verify.bounds.boxes import INNERMOST, UNDECIDED, Table, first, last
-from experiments.commands.verify.bounds.facts import Facts, Flags
-from experiments.commands.verify.bounds.idle import only_idle
-from experiments.commands.verify.bounds.lower import lower_bounds
-from experiments.commands.verify.bounds.needs import may_fit
-from experiments.commands.verify.bounds.ranges import Ranges
-from experiments.commands.verify.certificate import blocks
-from experiments.commands.verify.certificate.blocks import EVALUATE, Block, require
-from experiments.commands.verify.certificate.claim import ProofClaim, read_claim
-from experiments.commands.verify.certificate.leaves import mappings
-from experiments.commands.verify.certificate.stream import CertificateError, Stream, open_stream
-from experiments.shown.progress import Bar
+from maestro_env.experiments.commands.verify.bounds.boxes import (
+    INNERMOST,
+    UNDECIDED,
+    Table,
+    first,
+    last,
+)
+from maestro_env.experiments.commands.verify.bounds.facts import Facts, Flags
+from maestro_env.experiments.commands.verify.bounds.idle import only_idle
+from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
+from maestro_env.experiments.commands.verify.bounds.needs import may_fit
+from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.certificate import blocks
+from maestro_env.experiments.commands.verify.certificate.blocks import EVALUATE, Block, require
+from maestro_env.experiments.commands.verify.certificate.claim import ProofClaim, read_claim
+from maestro_env.experiments.commands.verify.certificate.leaves import mappings
+from maestro_env.experiments.commands.verify.certificate.stream import (
+    CertificateError,
+    Stream,
+    open_stream,
+)
+from maestro_env.experiments.shown.progress import Bar
 
 _LONGEST_LIST = 16_384
 _MOST_WAITING = 2**21

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
-from experiments.commands.verify.certificate.stream import CertificateError
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import LATER, Hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify.certificate.stream import CertificateError
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

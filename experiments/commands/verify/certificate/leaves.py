@@ -8,9 +8,15 @@ from itertools import permutations
 
 import numpy as np
 
-from experiments.commands.verify.bounds.boxes import INNERMOST, PARALLEL, UNDECIDED, Table, first
-from experiments.commands.verify.bounds.facts import NONE, Facts, Flags
-from experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.boxes import (
+    INNERMOST,
+    PARALLEL,
+    UNDECIDED,
+    Table,
+    first,
+)
+from maestro_env.experiments.commands.verify.bounds.facts import NONE, Facts, Flags
+from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
 from maestro_env.mapspace.space import Points, lehmer_rank
 
 _TOGETHER = 16_384
