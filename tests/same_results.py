@@ -1,7 +1,7 @@
 """Digests of what the commands write, to show that a change of structure changes no result.
 
 ``data/same_results.json`` holds them. ``python tests/same_results.py`` runs the commands again, in
-half a minute, and lists what differs; with ``--write`` the new digests replace the file.
+two minutes, and lists what differs; with ``--write`` the new digests replace the file.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 DIGESTS = Path(__file__).parent / "data" / "same_results.json"
+ENTRIES = sorted((ROOT / "experiments" / "results" / "benchmark").iterdir())
 TIMES = ("seconds", "model_seconds", "seconds_of_improvements", "cpu_seconds")
 SWEEP = """\
 layers: [resnet18_l2, 'gemm:M=64,N=48,K=32']
@@ -42,6 +43,25 @@ COMMANDS = {
         "--seeds 10",
         ("trace.csv.gz", "best_mapping.m"),
     ),
+    "traces-gemmini": (
+        "run --layer resnet18_l2 --hardware gemmini --mapper ga_log,marl,random_log --samples 300 "
+        "--seeds 10",
+        ("trace.csv.gz", "best_mapping.json", "best_cost.json"),
+    ),
+    "traces-maddpg": (
+        "run --layer resnet18_l2 --hardware edge --mapper maddpg --samples 200 --seeds 10",
+        ("trace.csv.gz", "best_mapping.json"),
+    ),
+    "compare-gemmini": (
+        "compare --layers resnet18_l2,gpt2_l4 --hardware gemmini --samples 200 --seeds 2 "
+        "--mappers random,random_log,ga_log,marl",
+        ("table.csv", "ledger.csv"),
+    ),
+    "map-gemmini": (
+        "map alexnet --hardware gemmini --samples 300",
+        ("layers.csv", "mappings/*"),
+    ),
+    "scores": ("benchmark score ENTRIES", ("problems.csv",)),
     "compare": (
         "compare --layers resnet18_l2,gpt2_l4 --hardware edge --samples 300 --seeds 3 "
         "--mappers random,random_log,ga_log,pbil,marl,prior,library",
@@ -81,7 +101,8 @@ def digests(scratch: Path) -> Iterator[tuple[str, str]]:
     (scratch / "sweep.yaml").write_text(SWEEP)
     for name, (arguments, patterns) in COMMANDS.items():
         out = scratch / name
-        given = arguments.replace("FILE", str(scratch / "sweep.yaml")).split()
+        texts = {"FILE": str(scratch / "sweep.yaml"), "ENTRIES": " ".join(map(str, ENTRIES))}
+        given = [word for each in arguments.split() for word in texts.get(each, each).split()]
         command = [sys.executable, "-m", "experiments", *given, "--out", str(out)]
         subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         for pattern in patterns:
