@@ -10,7 +10,7 @@ SANITIZED = PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$(foreach each,asan stdc++,$(shell g++ -print-file-name=lib$(each).so))" $(BIN)/python
 CORE := batch exact hierarchy masks optima optimum prior quantised solving sparse verify
 
-.PHONY: run test check lint docs fuzz sanitize sanitized threads clean
+.PHONY: run test test-core check lint docs fuzz sanitize sanitized threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -18,6 +18,10 @@ run: $(VENV)/.installed
 # Linters, types and the suite, in minutes; on all processors.
 test: lint
 	$(BIN)/pytest -rs -n auto --dist worksteal
+
+# The same without the wing: what four papers need, which no other part imports.
+test-core: lint
+	$(BIN)/pytest -rs -n auto --dist worksteal --ignore tests/papers
 
 # Everything, slow tests included.
 check: lint docs

@@ -18,7 +18,7 @@ from torch.distributions import Categorical
 from maestro_env.environments.improving import MaestroImproveVectorEnv
 from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.threads import one_thread
 
 COPIES = 16
 # The best of a few settings on resnet18_l8 and alexnet_l2.

@@ -11,7 +11,7 @@ from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.experiments.shell import cli
 from maestro_env.mappers import register_mapper
 from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.threads import one_thread
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=200_000, help="mappings of each search")

@@ -13,7 +13,7 @@ from maestro_env.environments.named import EPISODE_LENGTH, TASKS
 from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.experiments.shown.plots import new_figure, save
 from maestro_env.experiments.shown.statistics import bootstrap_interval, iqm
-from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.threads import one_thread
 
 flags, names = argparse.ArgumentParser(description=__doc__), [each.name for each in TASKS]
 flags.add_argument("--task", default="edge-resnet18_l2-edp", choices=[*names, "all"])

@@ -14,7 +14,7 @@ from torchrl.objectives import ClipPPOLoss
 
 from maestro_env import parallel_env
 from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.learners.threads import one_thread
+from maestro_env.mappers.parts.threads import one_thread
 
 BATCH = 100
 

@@ -1,7 +1,8 @@
 """Search algorithms by name.
 
 To add one here, write its file and add a line to ``MAPPERS``. Programs add theirs with
-``register_mapper``, packages with an entry point (``maestro_env.mappers.outside``).
+``register_mapper``, packages with an entry point (``maestro_env.mappers.outside``), as those of
+``papers`` do.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
     "make_mapper",
     "mapper_names",
     "may_end_early",
+    "own_mappers",
     "register_mapper",
 ]
 
@@ -46,9 +48,6 @@ MAPPERS: Mapping[str, str] = {
     "marl_clustered": "maestro_env.mappers.marl:ClusteredMarlMapper",
     "marl_mlp": "maestro_env.mappers.marl:NetworkMarlMapper",
     "marl_paper": "maestro_env.mappers.marl:PaperMarlMapper",
-    "maddpg": "maestro_env.mappers.maddpg:MaddpgMapper",
-    "masac": "maestro_env.mappers.masac:MasacMapper",
-    "qmix": "maestro_env.mappers.qmix:QmixMapper",
     "optimum": "maestro_env.mappers.optimum:OptimumMapper",
     "optuna": "maestro_env.mappers.optuna:OptunaMapper",
     "prior": "maestro_env.mappers.prior:PriorMapper",
@@ -70,9 +69,22 @@ def may_end_early(text: str) -> bool:
     return text.split(":")[0] in PROVERS
 
 
+def own_mappers() -> list[str]:
+    """Return the names of the mappers of this package, those of the papers at the end."""
+    inside = [name for name, entry in _packaged().items() if _is_inside(entry.value)]
+    return [*MAPPERS, *inside]
+
+
 def is_own(text: str) -> bool:
     """Say whether a mapper, settings behind its name or not, is one of this package."""
-    return MAPPERS.get(text.split(":")[0], "").startswith(f"{__name__}.")
+    name = text.split(":")[0]
+    if name in MAPPERS:
+        return _is_inside(MAPPERS[name])
+    return name in _packaged() and _is_inside(_packaged()[name].value)
+
+
+def _is_inside(place: str) -> bool:
+    return place.startswith(f"{__name__}.")
 
 
 def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:
@@ -113,8 +125,7 @@ def make_mapper(text: str) -> Mapper[Any]:
     name, *changes = text.split(":")
     mapper_class = _find(name)
     config = changed(mapper_class.DEFAULT, changes)
-    own = name in MAPPERS
-    made = mapper_class(config) if own else make(f"mapper {name}", mapper_class, config)
+    made = mapper_class(config) if is_own(name) else make(f"mapper {name}", mapper_class, config)
     if isinstance(config, StartConfig) and config.start == "prior":
         from maestro_env.mappers.prior import PriorOpening  # Others need not load a policy.
 

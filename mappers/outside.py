@@ -93,6 +93,8 @@ def load(entry: EntryPoint) -> type[Mapper[Any]]:
     what = described(entry)
     try:
         found = entry.load()
+    except MaestroEnvError:
+        raise
     except (Exception, SystemExit) as error:
         raise MapperError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
     return require_mapper(what, found)

@@ -23,7 +23,7 @@ try:
 
     from maestro_env.environments.sb3 import SB3VecEnv
     from maestro_env.mappers.learners.choices import ChoicesPolicy, FusedPolicy
-    from maestro_env.mappers.learners.threads import one_thread
+    from maestro_env.mappers.parts.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro_env.mappers.ppo", str(error.name), "rl") from error
 

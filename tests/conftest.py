@@ -44,7 +44,7 @@ def assert_refused(
 @pytest.fixture
 def one_torch_thread() -> Iterator[None]:
     """On a busy machine torch's threads mostly wait for each other."""
-    from maestro_env.mappers.learners.threads import one_thread
+    from maestro_env.mappers.parts.threads import one_thread
 
     with one_thread():
         yield

@@ -17,7 +17,7 @@ from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers import MAPPERS, PROVERS, make_mapper
+from maestro_env.mappers import PROVERS, make_mapper, own_mappers
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 
@@ -43,7 +43,7 @@ LEARNERS = {
 }
 # Where an extra is missing, test_networks.py, test_ppo.py and test_optuna.py say so.
 _MISSING = {name for name, module in LEARNERS.items() if find_spec(module) is None}
-SPENDERS = [name for name in MAPPERS if name not in (*PROVERS, *_MISSING)]
+SPENDERS = [name for name in own_mappers() if name not in (*PROVERS, *_MISSING)]
 TRACES = json.loads((Path(__file__).parent / "data" / "traces.json").read_text())
 QUICK = [f"{name}:{_QUICK[name]}" if name in _QUICK else name for name in SPENDERS]
 

@@ -16,7 +16,7 @@ from run_helpers import edit, load, run
 
 from maestro_env.experiments.commands.audit.exploitation import follow
 from maestro_env.experiments.study.study import read_all
-from maestro_env.mappers import MAPPERS
+from maestro_env.mappers import own_mappers
 
 ROOFLINE = 6272
 COLUMNS = {"verdict": 2, "maestro": -2, "exact": -1}
@@ -25,7 +25,7 @@ COLUMNS = {"verdict": 2, "maestro": -2, "exact": -1}
 def table(shown: str) -> list[list[str]]:
     """Cells of the rows of the printed table; columns stand two blanks apart."""
     rows = [re.split(r" {2,}", line.strip()) for line in shown.splitlines()]
-    return [row for row in rows if row[0] in MAPPERS]
+    return [row for row in rows if row[0] in own_mappers()]
 
 
 @pytest.fixture(autouse=True)

@@ -117,12 +117,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         savefig = "matplotlib.figure.Figure.savefig"
         patches.setattr(savefig, lambda _, file, **__: Path(file).touch())
         for name in ("RESETS", "STATES"):
-            patches.setattr(f"maestro_env.experiments.commands.quantise.tasks.{name}", 2)
+            patches.setattr(f"maestro_env.experiments.papers.quantise.tasks.{name}", 2)
         if find_spec("torch"):
             for name in ("RESETS", "_RESETS_OF_POINT"):
-                patches.setattr(
-                    f"maestro_env.experiments.commands.sparse.agents.training.{name}", 8
-                )
+                patches.setattr(f"maestro_env.experiments.papers.sparse.agents.training.{name}", 8)
         yield path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import shlex
 from dataclasses import fields
@@ -22,7 +23,7 @@ from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.experiments.shell import cli
-from maestro_env.mappers import MAPPERS
+from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
@@ -117,9 +118,12 @@ def test_every_model_is_introduced() -> None:
 def test_every_mapper_is_introduced_with_its_file() -> None:
     text = (DOCS / "mappers.md").read_text(encoding="utf-8").split("\n## ")[0]
     introduced = {row[0].strip("`"): row[1].strip("`") for row in cells(text)}
-    assert list(introduced) == list(MAPPERS)
+    assert list(introduced) == own_mappers()
+    entries = importlib.metadata.entry_points(group="maestro_env.mappers")
+    places = {**MAPPERS, **{entry.name: entry.value for entry in entries}}
     for name, file in introduced.items():
-        assert MAPPERS[name].startswith(f"maestro_env.mappers.{file.removesuffix('.py')}:")
+        module = file.removesuffix(".py").replace("/", ".")
+        assert places[name].startswith(f"maestro_env.mappers.{module}:")
 
 
 def headings(page: Path) -> set[str]:

@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace as Made
 from typing import Any
@@ -32,10 +32,7 @@ from maestro_env.experiments.commands.benchmark.scores import Scores
 from maestro_env.experiments.commands.codesign.designs import Design
 from maestro_env.experiments.commands.codesign.plots import draw_front
 from maestro_env.experiments.commands.report.directories import read_section
-from maestro_env.experiments.commands.sparse.curves import draw_curves
 from maestro_env.experiments.pages.charts import charts_of
-from maestro_env.experiments.paper import plots
-from maestro_env.experiments.paper.items import fig5, fig6, fig7
 from maestro_env.experiments.proving.records import ProofState
 from maestro_env.experiments.search.cells import Cell, Finished
 from maestro_env.experiments.shown.clustering import draw_clustering
@@ -50,6 +47,7 @@ from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
+Drawing = Callable[[Draw], Any]
 GEMM = ["--layer=gemm:M=8,N=8,K=8", "--hardware=edge"]
 ODD = ["ga", "_", "$", r"a$\frac{1}$b$_{", "\x1b[31m", "网络 \u202e", "W" * 200, " ", "%s"]
 NAMES = st.sampled_from(ODD) | st.text(min_size=1, max_size=200)
@@ -123,12 +121,6 @@ def reached(draw: Draw) -> Any:
     return draw_reached([Scores(name, 1, counts, (), ratios, np.ones(1), 0) for name in names])
 
 
-def arms(draw: Draw) -> Any:
-    curve = [(8, draw(st.sampled_from([0, 7])), draw(ANY))] * draw(st.integers(1, 3))
-    names = several(draw, NAMES)
-    return draw_curves({name: {arm: [curve] for arm in names} for name in names[:3]}, "return")
-
-
 def groups(draw: Draw) -> Any:
     points = np.random.default_rng(0).integers(0, draw(st.sampled_from([2, 99])), size=(50, 5))
     points[:, draw(st.integers(1, 4)) :] = points[:, :1]
@@ -157,27 +149,10 @@ def explained(draw: Draw) -> Any:
     return every[which]((told, told, port)[which])
 
 
-def paper(draw: Draw) -> Any:
-    """One of the paper's figures, from rows as files have them."""
-    given = {"layer": "l", "objective": "o", "samples": "9", "warm_up": "7", "measure": ""}
-    rows = [
-        {**given, "mapper": mapper, "multi": mapper, "agents": str(agents), "grouping": ""}
-        | {name: str(draw(ANY)) for name in ("mean", "low", "high", "mean_x", "spread_x", "share")}
-        for agents, mapper in enumerate(draw(st.sampled_from([["ga"], ["a:b=c_d", "marl"]])), 1)
-    ]
-    drawn: list[Any] = []
-    folder: Any = Made(rows=lambda *_, **__: rows, images=Path())
-    with patch.object(plots, "save", lambda figure, *_, **__: drawn.append(figure)):
-        draw(st.sampled_from([fig5._draw, fig7._draw, lambda _: fig6._draw_shares(rows, Path())]))(
-            folder
-        )
-    return drawn[0]
+DRAWINGS = [convergence, profile, seconds, proof, front, reached, groups, trails, explained]
 
 
-DRAWINGS = [convergence, profile, seconds, proof, front, reached, arms, groups, trails, explained]
-
-
-def drawn_of(count: int) -> Callable[[Any], Any]:
+def drawn_of(count: int, drawings: Sequence[Drawing]) -> Callable[[Any], Any]:
     """What makes a test of so many results of every drawing; to shrink one takes minutes."""
     phases = (Phase.explicit, Phase.reuse, Phase.generate)
 
@@ -185,18 +160,18 @@ def drawn_of(count: int) -> Callable[[Any], Any]:
         made = settings(max_examples=count, phases=phases)(given(data=st.data())(test))
         # Glyphs that the font lacks, and names that leave no room.
         made = pytest.mark.filterwarnings("ignore")(made)
-        return pytest.mark.parametrize("drawing", [*DRAWINGS, paper])(made)
+        return pytest.mark.parametrize("drawing", drawings)(made)
 
     return decorate
 
 
-@drawn_of(2)
+@drawn_of(2, DRAWINGS)
 def test_whatever_was_found_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 
 
 @pytest.mark.slow
-@drawn_of(200)
+@drawn_of(200, DRAWINGS)
 def test_two_hundred_results_are_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 

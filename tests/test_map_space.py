@@ -7,12 +7,11 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.experiments.paper.items.table2 import equation_1
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, lehmer_rank
 from maestro_env.workloads.layer import Layer
@@ -203,24 +202,6 @@ def test_the_vectors_of_a_tiny_layer_are_all_its_mappings_and_no_other() -> None
     assert len(mappings) == (6 * 3) ** 2 * pairs * 2
     codes = {tuple(space.encode(mapping).tolist()) for mapping in mappings}
     assert len(codes) == len(mappings)
-
-
-@pytest.mark.parametrize(
-    ("levels", "size"), [(2, 25_401_600), (3, 128_024_064_000)], ids=["25 M", "128 B"]
-)
-def test_equation_1_gives_the_papers_numbers(levels: int, size: int) -> None:
-    assert equation_1(n=1, d=7, k=0, levels=levels) == size
-
-
-@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4), st.integers(1, 2))
-def test_equation_1_counts_tiles_orders_and_parallel_choices(
-    n: int, d: int, k: int, levels: int
-) -> None:
-    assume(k <= d)
-    tiles = sum(1 for _ in product(range(n), repeat=d))
-    orders = sum(1 for _ in permutations(range(d)))
-    parallel = sum(1 for _ in permutations(range(d), k))
-    assert equation_1(n, d, k, levels) == (tiles * orders * parallel) ** levels
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -15,7 +15,8 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate", "hierarchy"),
-    ("optimum", "prior", "quantised", "sparse"),
+    ("optimum", "perceptrons", "prior"),
+    ("papers",),
     ("python",),
 )
 """The lowest first; rooms of one floor know nothing of each other."""

@@ -33,7 +33,7 @@ from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet
-from maestro_env.mappers import MAPPERS
+from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mappers.agents.grouping import refusing, require_agents
 from maestro_env.workloads.finding import find_layer
 
@@ -122,7 +122,7 @@ def _resolve(config: Config) -> Goal:
     hardware, agents, threshold = find_hardware(config.hardware), config.agents, config.threshold
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:
-        raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
+        raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(own_mappers())}")
     require_fit([config.policy], [goal])
     if agents is not None and threshold is not None:
         raise UsageError(f"--agents {agents} and --threshold {threshold}: give one of them")

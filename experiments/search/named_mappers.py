@@ -10,7 +10,7 @@ from maestro_env.evaluation.problem import Problem, require_two_levels
 from maestro_env.experiments.search.goals import Goal, require_distinct, unique
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.mappers import MAPPERS, PROVERS, make_mapper
+from maestro_env.mappers import MAPPERS, PROVERS, make_mapper, own_mappers
 from maestro_env.mappers.base import Mapper
 
 FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
@@ -18,7 +18,8 @@ FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
 
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these, separated by commas, with settings after "
-    f"a colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
+    f"a colon as in ga:population=50: {', '.join(MAPPERS)}; or one of the papers or of another "
+    "package: docs/mappers.md"
 )
 
 
@@ -37,11 +38,11 @@ def find_mappers(
     if text is None:
         names, note = _available(names)
     elif names == ("all",):
-        names, note = _available(name for name in MAPPERS if name not in PROVERS)
+        names, note = _available(name for name in own_mappers() if name not in PROVERS)
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "
-            f"allowed: all, or some of {', '.join(MAPPERS)}"
+            f"allowed: all, or some of {', '.join(own_mappers())}"
         )
     others = [goal for goal in goals if not isinstance(goal.problem, Problem)]
     if text in (None, "all") and others:

@@ -15,7 +15,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
-_FOLDER = Path(__file__).parents[1] / "commands"
+_EXPERIMENTS = Path(__file__).parents[1]
+_ROOMS = ("commands", "papers")
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
@@ -29,8 +30,14 @@ _MESSAGE = "interrupted"
 
 
 def command_names() -> list[str]:
-    """Return the names of the commands: modules of ``experiments.commands``."""
-    return sorted(path.stem.replace("_", "-") for path in _FOLDER.glob("[!_]*"))
+    """Return the names of the commands: modules of ``commands`` and of ``papers``."""
+    return sorted(_paths())
+
+
+def _paths() -> dict[str, Path]:
+    """Return the module of each command: a file or a folder."""
+    found = [path for room in _ROOMS for path in (_EXPERIMENTS / room).glob("[!_]*")]
+    return {path.stem.replace("_", "-"): path for path in found}
 
 
 def start(name: str) -> NoReturn:
@@ -60,17 +67,17 @@ def main(name: str, argv: list[str] | None = None) -> int:
 
 def load(name: str) -> Any:
     """Return the module of a command: ``Config``, its flags, and ``execute``, which takes them."""
+    path = _paths()[name]
+    module = f"maestro_env.experiments.{path.parent.name}.{path.stem}"
     # Not importlib's function, which python -X importtime does not see.
-    return __import__(
-        f"maestro_env.experiments.commands.{name.replace('-', '_')}", fromlist=["execute"]
-    )
+    return __import__(module, fromlist=["execute"])
 
 
 def summary(name: str) -> str:
     """Return what a command does, in one line, without importing it."""
-    module = _FOLDER / name.replace("-", "_")
-    path = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    path = _paths()[name]
+    source = path / "__init__.py" if path.is_dir() else path
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     return text.splitlines()[0].partition(": ")[2].rstrip(".")
 
 

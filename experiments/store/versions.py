@@ -46,7 +46,7 @@ def code_digest() -> str:
     package = Path(__file__).parents[2]
     # What experiments/ has more runs searches, and changes none.
     rooms = [room for room in package.iterdir() if room.name != "experiments"]
-    files = [package / _SEARCHES, *(path for room in rooms for path in _files(room))]
+    files = [path for each in (package / _SEARCHES, *rooms) for path in _files(each)]
     for path in sorted(files):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

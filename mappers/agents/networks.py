@@ -18,7 +18,7 @@ try:
     import torch
     from torch import Tensor
 
-    from maestro_env.mappers.learners.threads import one_thread
+    from maestro_env.mappers.parts.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro_env.mappers.agents.networks", str(error.name), "rl") from error
 

@@ -17,8 +17,7 @@ from stable_baselines3.common.distributions import MultiCategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
-from maestro_env.base.perceptrons import Perceptrons
-from maestro_env.mappers.learners.quantised.quantiser import Layers
+from maestro_env.base.perceptrons import Perceptrons, perceptrons
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 
@@ -63,7 +62,7 @@ def _fused(modules: Iterable[nn.Module]) -> Perceptrons:
     linear = [each for each in modules if isinstance(each, nn.Linear)]
     weights = [each.weight.detach().numpy().T[np.newaxis] for each in linear]
     biases = [each.bias.detach().numpy()[np.newaxis] for each in linear]
-    return Layers(weights, biases, "tanh").fused()
+    return perceptrons(weights, biases, "tanh")
 
 
 def _drawn(logits: Floats32, counts: Sequence[int]) -> tuple[Integers, Floats32]:

@@ -13,6 +13,7 @@
 #include "network.hpp"
 #include "observation.hpp"
 #include "optimum.hpp"
+#include "perceptrons.hpp"
 #include "prior.hpp"
 #include "pybind.hpp"
 #include "quantised.hpp"
@@ -41,6 +42,7 @@ PYBIND11_MODULE(_native, m) {
   bind_optimum(m);
   bind_masks(m);
   bind_prior(m);
+  bind_perceptrons(m);
   bind_quantised(m);
   bind_sparse(m);
   bind_hierarchy(m);

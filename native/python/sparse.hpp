@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "../sparse/products.hpp"
+#include "../papers/sparse/products.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
 

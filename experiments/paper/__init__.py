@@ -1,1 +1,0 @@
-"""``maestro-env paper``: make the tables and figures of the paper."""

@@ -1,0 +1,105 @@
+"""From flags to result files and the page: run what is missing, write what there is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from maestro_env.base.errors import UnknownNameError
+from maestro_env.experiments.papers.paper.about import ABOUT, write_about
+from maestro_env.experiments.papers.paper.config import ITEMS, PaperConfig
+from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
+from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_directory, read, run_rest
+from maestro_env.experiments.papers.paper.page import write_page
+from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
+from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.store.versions import processor, versions
+
+
+class Plan(NamedTuple):
+    """The folders of all items, those of the items asked for, and the page."""
+
+    folders: list[Folder]
+    asked: list[Folder]
+    page: Path
+
+
+def resolve(config: PaperConfig) -> Plan:
+    """Look up everything a config names.
+
+    Raises:
+        MaestroEnvError: an unknown name, or flags that cannot be combined.
+    """
+    if config.all and config.only is not None:
+        raise UsageError(f"--all and --only {config.only} cannot be combined: give one of them")
+    out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
+    if set(str(out)) & set(":,"):
+        raise UsageError(
+            f"--out {out}: settings of mappers name files in it, which allow no colon or comma; "
+            "give a directory without"
+        )
+    names = unique(config.only.split(",")) if config.only is not None else ()
+    for name in names:
+        if name not in ITEMS:
+            raise UnknownNameError("item", name, ITEMS)
+    results, page = Path("experiments/results"), Path("docs/results.md")
+    if config.quick:
+        results, page = out / "results", out / "results.md"
+    results, page = Path(config.results or results), Path(config.page or page)
+    scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
+    items = [
+        import_module(f"maestro_env.experiments.papers.paper.items.{name}").ITEM for name in ITEMS
+    ]
+    folders = [Folder(item, scale, out, results, images) for item in items]
+    return Plan(folders, [each for each in folders if config.all or each.item.name in names], page)
+
+
+def execute(config: PaperConfig) -> int:
+    """Do what a config asks and return the exit status."""
+    folders, asked, page = resolve(config)
+    out, results = folders[0].out, folders[0].results
+    if not asked and not any(folder.path(ABOUT).exists() for folder in folders):
+        raise UsageError(f"{results} has no results; make them with --all or --only NAMES")
+    try:
+        status = _make(folders, asked, config.jobs) if asked else 0
+        write_page(page, folders)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    if status != cli.INTERRUPTED:
+        say(f"page: {page}")
+        return status
+    with cli.undisturbed():
+        tell(
+            f"interrupted: everything finished is in {out}; continue with: "
+            f"{PROGRAM} paper {shlex.join(to_flags(config))}"
+        )
+    return status
+
+
+def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
+    """Run and write all items asked for; return the exit status."""
+    date = datetime.now(UTC).date().isoformat()
+    here = {**versions(), "processor": processor(), "date": date}
+    out, runs = folders[0].out, in_turn(chain.from_iterable(folder.runs for folder in asked))
+    open_directory(out, runs)
+    for folder in asked:
+        folder.prepare(folder.work)
+    status = run_rest(out, runs, jobs, here)
+    finished = read(out, runs)
+    before: set[Run] = set()
+    for folder in folders:
+        found = {run: finished[run] for run in folder.runs if run in finished}
+        if folder in asked and folder.runs and not found:
+            tell(f"{folder.item.name}: no search has ended yet")
+        elif folder in asked:
+            folder.write(found)
+            write_about(folder, found, before)
+        before.update(folder.runs)
+    return status

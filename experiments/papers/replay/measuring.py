@@ -1,0 +1,92 @@
+"""What the actions share: full replays, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.store.timing import tell_circumstances
+from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
+from maestro_env.mappers.papers.replay.samplers import SAMPLERS as OF_REPLAY
+from maestro_env.mappers.papers.replay.samplers import Sampler, make_sampler
+from maestro_env.mappers.parts.arrays import Floats32
+
+SHARED = "shared"
+SAMPLERS: Mapping[str, object] = {**OF_REPLAY, SHARED: None}
+"""Those of replay, and one uniform batch for all agents, which changes the algorithm."""
+
+GIB = 2**30
+
+_ACTION = 5
+_EPISODE, _COPIES = 25, 32
+# Entries times agents from which the memory of more is extrapolated; but an episode at least.
+_PROBE = 1000
+
+
+@dataclass(frozen=True)
+class Full:
+    """Full replays of steps of predator-prey: observations of 10 + 2 N numbers, actions of 5."""
+
+    agents: Sequence[int]
+    layouts: Sequence[str]
+    capacity: int
+    batch: int
+    dtype: str
+
+    def filled(self, layout: str, agents: int, capacity: int | None = None) -> Replay:
+        """Return a replay full of noise: steps of many copies, episodes are cut after 25 steps."""
+        rng = np.random.default_rng(agents)
+
+        def draw(width: int) -> Floats32:
+            return rng.standard_normal((copies, width), np.float32)
+
+        of_agents = Fields((10 + 2 * agents,) * agents, (_ACTION,) * agents)
+        replay = make_replay(layout, of_agents, capacity or self.capacity, self.dtype)
+        copies = min(_COPIES, max(replay.capacity // _EPISODE, 1))
+        seen = [[draw(width) for width in of_agents.observations] for _ in range(_EPISODE + 1)]
+        actions = [draw(width) for width in of_agents.actions]
+        rewards, dones = draw(agents), np.zeros((copies, agents), np.float32)
+        while replay.added < replay.capacity:
+            step = replay.added // copies % _EPISODE
+            replay.add(seen[step], actions, rewards, seen[step + 1], dones)
+        return replay
+
+    def require_memory(self, memory_gib: float) -> None:
+        """Refuse a replay that takes more, and say how many entries all of them may have."""
+        probes = {each: max(_PROBE // each, _EPISODE) for each in self.agents}
+        entry, agents, layout = max(
+            (self.filled(layout, agents, probe).nbytes / probe, agents, layout)
+            for (agents, probe), layout in product(probes.items(), self.layouts)
+        )
+        needed = entry * self.capacity / GIB
+        if needed > memory_gib:
+            raise UsageError(
+                f"--capacity {self.capacity}: {layout} with {agents} agents takes {needed:.2f} "
+                f"GiB, --memory-gib allows {memory_gib:g}; at most --capacity "
+                f"{int(memory_gib * GIB / entry)} fits"
+            )
+
+    def read(self, replay: Replay, sampler: Sampler, agents: int) -> Iterator[Batch]:
+        """Yield the joint samples of one update of some agents."""
+        for _ in range(agents):
+            yield replay.gather(sampler.rows(self.batch))
+
+
+def sampler_of(name: str, replay: Replay, rng: np.random.Generator) -> Sampler:
+    """Return the sampler that draws rows; ``SHARED`` draws as uniform does."""
+    return make_sampler("uniform" if name == SHARED else name, replay, rng)
+
+
+def readers(name: str, agents: int) -> int:
+    """Return how many joint samples an update of all agents reads."""
+    return 1 if name == SHARED else agents
+
+
+def begin(full: Full, memory_gib: float, csv: str | None) -> None:
+    """Refuse what cannot be measured or written, then print when and where it is measured."""
+    full.require_memory(memory_gib)
+    tell_circumstances(csv)

@@ -1,1 +1,0 @@
-"""Actors and central critics that learn from replay: MADDPG and MASAC."""
