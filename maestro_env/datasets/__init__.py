@@ -1,1 +1,1 @@
-"""Data sets of mappings, and small spaces that are tables."""
+"""Data sets of mappings."""
