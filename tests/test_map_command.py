@@ -93,6 +93,7 @@ def test_the_totals_are_those_of_the_mappings(
     assert sum(row["latency_share"] for row in rows) == pytest.approx(1)
     assert sum(row["energy_share"] for row in rows) == pytest.approx(1)
     shown = capsys.readouterr().out
+    assert "\\n" not in shown
     assert "net on small: 6 executions of 5 layers" in shown
     with (out / "layers.csv").open(newline="") as file:
         assert [row["layer"] for row in csv.DictReader(file)] == [row["layer"] for row in rows]

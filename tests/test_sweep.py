@@ -337,6 +337,9 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
         lambda entry: entry["cells"]["value"].append(1.0),
         lambda entry: entry["cells"]["value"].__setitem__(0, "high"),
         lambda entry: entry["cells"].update(vector=None),
+        lambda entry: entry["cells"]["valid"].__setitem__(0, 10**6),
+        lambda entry: entry["cells"]["found_at"].__setitem__(0, -3),
+        lambda entry: entry["cells"]["evaluations"].__setitem__(0, True),
     ],
 )
 def test_a_sealed_record_of_something_else_is_refused(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell import files
-from maestro_env.experiments.shell.files import DamagedError, check_same
+from maestro_env.experiments.shell.files import DamagedError, check_same, require_counts
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
@@ -127,6 +127,7 @@ class ProofRecord:
         check_same(self.path, begun, self._goal.describe())
         try:
             found = ProofState(**begun["found"])
+            require_counts(nodes=found.nodes, samples=found.samples, seconds=found.seconds)
             self._goal.check_best(found.best_point, found.best)
             boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
             left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])

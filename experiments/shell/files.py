@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from maestro_env.base.errors import MaestroEnvError, TooLongError, printable, quoted
 from maestro_env.base.reading import open_regular, open_text
@@ -132,12 +132,25 @@ def read_json(path: Path) -> dict[str, Any]:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size > _MOST_BYTES:
                 raise TooLongError(f"it has more than {_MOST_BYTES:,} bytes, which is the limit")
-            value = json.loads(file.read().decode())
+            value = json.loads(file.read().decode(), parse_constant=_refuse_constant)
     except (OSError, ValueError, RecursionError) as error:
         raise cannot_read(path, error) from None
     if not isinstance(value, dict):
         raise RecordError(f"cannot read {path}: not a JSON object")
     return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and infinities, which ``write_json`` never writes."""
+    raise ValueError(f"it has the number {name}")
+
+
+def require_counts(**counts: Any) -> None:
+    """Refuse what a record cannot have counted: all but ``seconds`` are whole, none is negative."""
+    for name, given in counts.items():
+        kinds = (int, float) if name == "seconds" else (int,)
+        if type(given) not in kinds or given < 0:
+            raise ValueError(f"{name} is {quoted(given)}; allowed: numbers from 0 on")
 
 
 def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

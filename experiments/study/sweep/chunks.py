@@ -16,7 +16,13 @@ from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.searches import run_search
-from maestro_env.experiments.shell.files import DamagedError, RecordError, distinct_name, read_each
+from maestro_env.experiments.shell.files import (
+    DamagedError,
+    RecordError,
+    distinct_name,
+    read_each,
+    require_counts,
+)
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
 from maestro_env.experiments.store.records import Record, Show
@@ -42,6 +48,9 @@ NUMBERS = (*FIGURES, "seconds", "bound")
 Seconds are those of the search, and no mapping has a value below the bound; None of a mapper that
 proves nothing.
 """
+
+COUNTS = ("evaluations", "valid", "found_at", "seconds")
+"""Those that say how a search went; the others are of its mapping."""
 
 VECTOR = "vector"
 """The column of the best mappings, as texts; None where no mapping was valid."""
@@ -121,7 +130,15 @@ class Chunk(Record[tuple[Columns, Floats]]):
         numbers = np.array([columns[name] for name in NUMBERS], dtype=np.float64)
         if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
             raise ValueError(f"its columns do not have {cells} cells")
+        for told in zip(*(columns[name] for name in COUNTS), strict=True):
+            self._check_counts(*told)
         return columns, numbers
+
+    def _check_counts(self, spent: Any, valid: Any, found_at: Any, seconds: Any) -> None:
+        first = 1 if found_at is None else found_at
+        require_counts(evaluations=spent, valid=valid, found_at=first, seconds=seconds)
+        if not valid <= spent <= self.sweep.samples or not 0 < first <= spent:
+            raise ValueError(f"{valid} of {spent} samples are valid, the best is {found_at}")
 
     def check(self) -> None:
         """Read it, and evaluate some of its mappings again: which ones, its name alone decides."""
