@@ -8,7 +8,7 @@ import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, require
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts import gamma_operators as operators
 from maestro_env.mappers.parts.arrays import Floats
@@ -40,7 +40,7 @@ class GammaMapper(AskTellMapper[GammaConfig]):
     DEFAULT = GammaConfig()
 
     def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
-        require_two_levels(problem, "mapper gamma")
+        require(problem, "levels", "mapper gamma")
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         self.require_fit(evaluator.problem, evaluator.objective)

@@ -13,12 +13,11 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem, require
 from maestro_env.evaluation.transfer import (
     KEEPS,
     OTHER_OPERATOR,
     Mapped,
-    hardware_octaves,
     layer_octaves,
     transfer,
 )
@@ -29,6 +28,7 @@ from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.parts.draws import log_uniform
 from maestro_env.mappers.settings import setting
+from maestro_env.mapspace.adopting import hardware_octaves
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import read_table
 from maestro_env.workloads.finding import all_layers
@@ -67,7 +67,7 @@ class Library:
         entries = list(entries)
         self._mapped = [mapped for mapped, _ in entries]
         self._factors = np.array([_key(factors) for _, factors in entries], dtype=object)
-        problems = [require_two_levels(each.problem, "a library") for each in self._mapped]
+        problems = [require(each.problem, "levels", "a library") for each in self._mapped]
         self._operators = np.array([each.layer.operator for each in problems], dtype=object)
         self._layers = np.array([layer_octaves(each.layer) for each in problems])
         self._machines = np.array([hardware_octaves(each.hardware) for each in problems])
@@ -144,11 +144,11 @@ class LibraryMapper(Mapper[LibraryConfig]):
         self._library = library
 
     def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
-        require_two_levels(problem, "mapper library")
+        require(problem, "levels", "mapper library")
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations: the start, near mappings, moves."""
-        problem = require_two_levels(evaluator.problem, "mapper library")
+        problem = require(evaluator.problem, "levels", "mapper library")
         points, values = self.begin(evaluator, budget)
         search = _LibrarySearch(self.config, problem, evaluator, rng)
         search.learn(points, values)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, require
 from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.marl import MarlMapper
 from maestro_env.mappers.prior import PriorMapper
@@ -38,7 +38,7 @@ class OptimumMapper(Mapper[OptimumConfig]):
     DEFAULT = OptimumConfig()
 
     def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
-        require_bounded(require_two_levels(problem, "the optimum"), objective)
+        require_bounded(require(problem, "levels", "the optimum"), objective)
 
     def warning(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return self._starter.warning(goals) if self.config.samples else None
@@ -49,7 +49,7 @@ class OptimumMapper(Mapper[OptimumConfig]):
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""
-        problem = require_two_levels(evaluator.problem, "the optimum")
+        problem = require(evaluator.problem, "levels", "the optimum")
         search = OptimumSearch(problem, evaluator.objective)
         spent = min(self.config.samples, budget)
         if spent:

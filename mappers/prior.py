@@ -11,7 +11,7 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem, require
 from maestro_env.mappers.agents.elites import Elites
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts.arrays import Floats
@@ -53,10 +53,10 @@ class PriorMapper(AskTellMapper[PriorConfig]):
         return _warning(load_prior(self.config.file), goals)
 
     def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
-        require_two_levels(problem, "a prior")
+        require(problem, "levels", "a prior")
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        problem = require_two_levels(evaluator.problem, "a prior")
+        problem = require(evaluator.problem, "levels", "a prior")
         prior = load_prior(self.config.file)
         self._proposals = Proposals(prior, problem, evaluator.objective)
         self._masks, self._variants = Masks(problem), Variants(problem.space)
@@ -102,7 +102,7 @@ class PriorOpening:
     """Proposals of the shipped prior, which a search begins with (``mappers.base.Opening``)."""
 
     def points(self, problem: AnyProblem, objective: Objective) -> Points:
-        return likeliest(require_two_levels(problem, "start=prior"), objective)
+        return likeliest(require(problem, "levels", "start=prior"), objective)
 
     def learnt(self, goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:
         return seen_warning(load_prior().file, _two_levels(goals))
@@ -114,7 +114,7 @@ class PriorOpening:
 def _two_levels(
     goals: Iterable[tuple[AnyProblem, Objective]],
 ) -> list[tuple[Problem, Objective]]:
-    return [(require_two_levels(problem, "a prior"), goal) for problem, goal in goals]
+    return [(require(problem, "levels", "a prior"), goal) for problem, goal in goals]
 
 
 def _warning(prior: Prior, all_goals: Iterable[tuple[AnyProblem, Objective]]) -> str | None:

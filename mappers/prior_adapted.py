@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import MapSpaceError, MissingExtraError
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.prior import PriorConfig, PriorMapper
 from maestro_env.mappers.settings import setting
@@ -53,7 +53,7 @@ class AdaptedPriorMapper(PriorMapper):
     config: AdaptedPriorConfig
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        problem = require_two_levels(evaluator.problem, "a prior")
+        problem = require(evaluator.problem, "levels", "a prior")
         objective = evaluator.objective
         policy = Policy(dict(load_prior(self.config.file).file.arrays))
         self._learner = Learner(policy, self.config.rate, _ENDLESS)

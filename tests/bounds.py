@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
+from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluation.models import MODELS, find_model
+from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
@@ -68,7 +69,7 @@ def random_machine(rng: Random) -> Hardware:
 def random_problem(rng: Random, model: str, layer: Layer) -> Problem:
     schema = rng.choice(list(SCHEMAS))
     space = MapSpace(layer, random_machine(rng), schema)
-    if space.cuts_windows and not find_model(model).cuts_windows:
+    if space.cuts_windows and "windows" not in find_model(model).abilities:
         space = MapSpace(layer, space.hardware)
     return Problem(space, model)
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import drawn
 import numpy as np
+from two_levels import MODELS
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluation.models import MODELS
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.finding import find_layer
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
+from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import PROVERS, make_mapper, own_mappers

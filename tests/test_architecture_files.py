@@ -25,8 +25,8 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import HardwareError
-from maestro_env.experiments.search.accelerators import find_accelerator, model_of
 from maestro_env.experiments.shell.flags import option, run
+from maestro_env.models import find_accelerator, model_of
 
 TIMELOOP = """
 architecture:

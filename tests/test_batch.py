@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import column
+from two_levels import MODELS
 
 from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
+from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES, Rows

@@ -28,8 +28,8 @@ GOAL = make_goal(ProblemConfig(), find_layer(LAYER), find_hardware(HARDWARE), "e
 def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
     proven: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    points = every_vector(GOAL.two_levels.space)
-    values, _ = GOAL.two_levels.score(points, GOAL.objective)
+    points = every_vector(GOAL.require("levels").space)
+    values, _ = GOAL.require("levels").score(points, GOAL.objective)
     worst = int(np.where(np.isfinite(values), values, 0).argmax())
     value = float(values[worst])
     found = ProofState(value, points[worst].tolist(), value if proven else 1.0, curve=[(0, 1, 1)])
@@ -38,7 +38,7 @@ def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
     said = f"says that no mapping has less than {value:g}, but one has {values.min():g}"
 
     def forge(path: Path) -> None:
-        none = OptimumSearch(GOAL.two_levels, GOAL.objective).left[:0]
+        none = OptimumSearch(GOAL.require("levels"), GOAL.objective).left[:0]
         ProofRecord(path, GOAL, {}).write(found, none)
 
     forge(proof.path)

@@ -12,9 +12,9 @@ from bounds import BOUNDED, Tally, main, random_layer, random_machine, random_pr
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import column
+from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace

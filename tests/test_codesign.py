@@ -25,11 +25,12 @@ from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.commands.codesign.designs import Design, front_of
 from maestro_env.experiments.commands.codesign.flags import Config
-from maestro_env.experiments.commands.codesign.grid import Grid, hardware_yaml, make_grid
+from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.study.sweep.fronts import RECORD, some_of
 from maestro_env.experiments.study.sweep.grid_axes import AXES
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.models import room_of
 from maestro_env.workloads.finding import find_network
 
 NETWORK = """K,C,Y,X,R,S,T
@@ -192,7 +193,7 @@ def test_an_accelerator_is_written_as_it_is_read(technology: str, tmp_path: Path
     axes = dict(zip(AXES, ((42,), (128,), (27_000,), (64,), (16,)), strict=True))
     (hardware,) = Grid(base, base.technology, axes, 1e9).fitting.values()
     path = tmp_path / "any.yaml"
-    path.write_text(hardware_yaml(hardware))
+    path.write_text(room_of(hardware.MODEL).file_text(hardware))
     assert find_hardware(str(path)) == hardware
 
 

@@ -25,10 +25,10 @@ from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
 from maestro_env.experiments.commands.report.directories import read_section
 from maestro_env.experiments.pages.charts import charts_of
-from maestro_env.experiments.search.accelerators import find_accelerator
 from maestro_env.experiments.search.goals import AnyProblemConfig, make_goal
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
+from maestro_env.models import find_accelerator
 from maestro_env.workloads.finding import find_network
 
 CHIP = """

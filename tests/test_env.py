@@ -13,6 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
+from two_levels import MODELS
 
 from maestro_env import _native
 from maestro_env.base.errors import LayerError, MaestroEnvError, UnknownNameError
@@ -20,7 +21,6 @@ from maestro_env.environments.actions import ACTIONS
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.information import NOT_EVALUATED
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import REWARDS

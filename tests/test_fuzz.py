@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fuzz
 import pytest
+from two_levels import MODELS
 
-from maestro_env.evaluation.models import MODELS
 from maestro_env.mapspace.space import SCHEMAS
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}

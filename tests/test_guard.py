@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import column
+from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Level, Loop, Mapping

@@ -25,12 +25,6 @@ from maestro_env.experiments.commands.report.directories import read_section
 from maestro_env.experiments.commands.run import Config
 from maestro_env.experiments.pages.headline import take
 from maestro_env.experiments.pages.writer import write_report
-from maestro_env.experiments.search.accelerators import (
-    accelerator_record,
-    find_accelerator,
-    model_of,
-    recorded_accelerator,
-)
 from maestro_env.experiments.search.goals import Goal, make_goal
 from maestro_env.experiments.search.named_mappers import find_mappers
 from maestro_env.experiments.shell.flags import to_flags
@@ -39,6 +33,7 @@ from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.models import accelerator_record, find_accelerator, model_of, recorded_accelerator
 from maestro_env.workloads.files.timeloop import problem_text
 from maestro_env.workloads.finding import find_layer
 

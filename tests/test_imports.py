@@ -65,7 +65,7 @@ def roots(path: Path) -> set[str]:
 ROOMS = {
     "maestro_env": (
         *("base", "accelerators", "workloads", "hierarchy", "mapspace", "evaluation", "prior"),
-        *("optimum", "explanation", "exchange", "environments", "datasets", "compat"),
+        *("optimum", "explanation", "exchange", "models", "environments", "datasets", "compat"),
     ),
     "experiments": (
         *(

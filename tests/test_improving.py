@@ -11,6 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from two_levels import MODELS
 
 import maestro_env
 from maestro_env.base.errors import (
@@ -22,7 +23,6 @@ from maestro_env.base.errors import (
 from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer

@@ -19,11 +19,11 @@ from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,
     distance,
-    hardware_distance,
     layer_distance,
     transfer,
 )
 from maestro_env.mappers.library import Library, LibraryConfig, LibraryMapper, known_library
+from maestro_env.mapspace.adopting import hardware_distance
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer

@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
+from two_levels import MODELS
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
@@ -44,7 +45,7 @@ def problems_of(draw: st.DrawFn, layer: Layer, model: str, largest: int) -> Prob
     space = MapSpace(
         layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES))
     )
-    assume(MODELS[model].cuts_windows or not space.cuts_windows)
+    assume("windows" in find_model(model).abilities or not space.cuts_windows)
     return Problem(space, model)
 
 

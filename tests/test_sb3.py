@@ -11,13 +11,13 @@ from fractions import Fraction
 import gymnasium
 import numpy as np
 import pytest
+from two_levels import MODELS
 
 from maestro_env.base.errors import EnvError, MapSpaceError
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.making import make_vector_env
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.models import MODELS
 
 stable_baselines3 = pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 vec_env = pytest.importorskip("stable_baselines3.common.vec_env")

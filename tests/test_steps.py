@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, integer_dtypes, unsigned_integer_dtypes
+from two_levels import MODELS
 
 from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
@@ -19,7 +20,6 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.making import make_vector_env
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import observation

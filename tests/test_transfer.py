@@ -18,13 +18,13 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,
-    hardware_distance,
     layer_distance,
     nearest,
     spread,
     start_from,
     transfer,
 )
+from maestro_env.mapspace.adopting import hardware_distance
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer

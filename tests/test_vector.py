@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from two_levels import MODELS
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import (
@@ -30,7 +31,6 @@ from maestro_env.environments.information import INFOS, NOT_EVALUATED
 from maestro_env.environments.observations import OBSERVATIONS
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import REWARDS

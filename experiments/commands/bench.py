@@ -23,8 +23,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import processors
-from maestro_env.evaluation.hierarchy_problem import make_problems
-from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.models import MODELS, models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES
@@ -38,6 +37,7 @@ from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.draws import log_uniform
 from maestro_env.mapspace.mapping import to_m
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.models import make_problems
 from maestro_env.workloads.finding import find_layer
 
 
@@ -244,8 +244,8 @@ def _problems(
     """Yield what is measured, under every model that can evaluate it."""
     for layer, machine, schema in product(layers, hardware, schemas):
         space = MapSpace(find_layer(layer), find_hardware(machine), schema)
-        for name, model in MODELS.items():
-            if model.cuts_windows or not space.cuts_windows:
+        for name in models_with("levels"):
+            if "windows" in MODELS[name].abilities or not space.cuts_windows:
                 yield Problem(space, name)
 
 

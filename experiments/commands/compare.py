@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP
-from maestro_env.experiments.pages.headline import memories
 from maestro_env.experiments.search.goals import split_layers
 from maestro_env.experiments.search.named_mappers import MAPPERS_HELP
 from maestro_env.experiments.shell.files import write_text
@@ -26,6 +24,7 @@ from maestro_env.experiments.study.tables import (
     write_seconds,
     write_table,
 )
+from maestro_env.models import has_levels, room_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
         if each.why_none:
             say(f"{each.layer}, {each.objective}: {each.why_none}")
     hardware = contests[0].goal.problem.hardware
-    if isinstance(hardware, Hierarchy):
-        say(f"on {hardware.name}", *memories(hardware))
+    if not has_levels(hardware):
+        say(f"on {hardware.name}", *room_of(hardware.MODEL).summary(hardware))
     say(f"tables: {directory / 'table.md'}")
     draw(study, contests, directory)

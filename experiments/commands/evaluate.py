@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maestro_env.base.errors import ModelError
-from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
 from maestro_env.experiments.pages.headline import taken
-from maestro_env.experiments.search.goals import mapping_text
 from maestro_env.experiments.search.mapping_config import MappingConfig
 from maestro_env.experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
 from maestro_env.experiments.shell import cli
@@ -94,7 +93,7 @@ def _evaluate_nest(config: Config) -> int:
     evaluator = problem.space.evaluator
     cost, status = evaluator.evaluate(mapping)
     told = nest_status(evaluator, mapping)
-    say(*mapping_text(problem, mapping).split("\n"), "")
+    say(*problem.show(mapping).split("\n"), "")
     say(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
     if cost is not None and status == STATUSES[OK]:
         say(*taken(problem, mapping), "")
@@ -136,7 +135,7 @@ def _tell_written(config: Config) -> None:
 
 def _problems(space: MapSpace) -> Iterator[Problem]:
     """Yield a problem for each model that this build has."""
-    for model in MODELS:
+    for model in models_with("levels"):
         try:
             problem = Problem(space, model)
         except ModelError as error:

@@ -8,10 +8,10 @@ from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
-from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.problem import AUTO, find_schema
 from maestro_env.experiments.shell.telling import say
 from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.models import ANY_MEMORIES
 from maestro_env.workloads.layer import Layer
 
 
@@ -36,7 +36,7 @@ def execute(config: Config) -> int:
     say(*(f"{name}: {text}" for name, text in DESCRIPTIONS.items()))
     say(*(f"{name}: {chip.source}; {chip.note}" for name, chip in CHIPS.items()))
     chips = ", ".join(built_chips())
-    say(f"with all their memories, for model {MODEL} (docs/hierarchy.md): {chips}")
+    say(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
     say("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
     return 0
 

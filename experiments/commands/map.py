@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.evaluation.hierarchy_problem import MODEL
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.network.layer_search import (
     OF_ANY_MEMORIES,
     SearchedLayer,
@@ -29,7 +28,6 @@ from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
     Goal,
     make_goal,
-    mapping_text,
     schema_note,
     write_mapping,
 )
@@ -58,6 +56,7 @@ from maestro_env.experiments.shell.telling import say, tell
 from maestro_env.experiments.shown.tables import Sheet, shown, shown_gap, significant
 from maestro_env.experiments.store.ray_pool import connect
 from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.models import ANY_MEMORIES
 from maestro_env.prior.proposals import PROPOSALS, load_prior
 from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
@@ -80,12 +79,12 @@ class _NetworkFlags:
     mapper: str | None = option(
         None,
         "mapper of every layer (default: prior, then the proof of the optimum within --nodes; "
-        f"{OF_ANY_MEMORIES['mapper']} under model {MODEL})",
+        f"{OF_ANY_MEMORIES['mapper']} under model {ANY_MEMORIES})",
     )
     samples: int | None = option(
         None,
         f"samples of a layer's mapper (default: {PROPOSALS}; {OF_ANY_MEMORIES['samples']:,} under "
-        f"model {MODEL})",
+        f"model {ANY_MEMORIES})",
         least=1,
         kind=int,
     )
@@ -179,7 +178,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
     goals = [make_goal(config, layer, accelerator, config.objective) for layer in network.layers]
     warnings = [goal.problem.stride_warning() for goal in goals]
     if settings.mapper is None:
-        given = [(goal.two_levels, goal.objective) for goal in goals]
+        given = [(goal.require("levels"), goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
     elif settings.mapper == "all" or "," in settings.mapper:
         raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
@@ -187,7 +186,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
     settings.require_fit(goals)
     if config.library is None:
         return network, goals, None
-    require_two_levels(goals[0].problem, "--library")
+    require(goals[0].problem, "levels", "--library")
     library = find_library(config.library)
     add_to_library(library, [])
     return network, goals, library
@@ -239,7 +238,8 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield ""
     yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
     problem = found.goal.problem
-    yield from mapping_text(problem, problem.space.decode(choice.vectors[slowest])).split("\n")
+    yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("
+")
 
 
 def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:

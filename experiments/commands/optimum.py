@@ -69,7 +69,7 @@ def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
-    require_bounded(goal.two_levels, goal.objective)
+    require_bounded(goal.require("levels"), goal.objective)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     names = (goal.problem.layer.name, goal.objective.name, "optimum")
@@ -144,7 +144,7 @@ def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
 
 
 def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
-    problem = goal.two_levels
+    problem = goal.require("levels")
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
         f"best {goal.objective.label}": significant(best, 7),

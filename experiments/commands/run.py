@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.evaluation.hierarchy_problem import MODEL
-from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.experiments.pages.headline import above_optimum, found_line, place, taken_by
 from maestro_env.experiments.search.cells import Finished, join_traces, trace_path
 from maestro_env.experiments.search.goals import Goal, LayerConfig, write_best
@@ -82,7 +80,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         say(f"no trace of {others} searches, which compare ran")
-    if best is not None and contest.goal.problem.model in (DEFAULT_MODEL, MODEL):
+    if best is not None and "explanation" in contest.goal.problem.abilities:
         say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
     png, svg = directory / "convergence.png", study.config.svg
     plot(png, lambda: draw_convergence(study, contest), svg, directory)

@@ -14,9 +14,9 @@ import numpy as np
 from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
-from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.search.cells import improvements
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.library import Start
@@ -95,7 +95,9 @@ class SearchSettings:
 
         The default of ``front`` is the number of samples.
         """
-        defaults = OF_ANY_MEMORIES if model == MODEL else {"samples": PROPOSALS}
+        defaults = (
+            {"samples": PROPOSALS} if "levels" in MODELS[model].abilities else OF_ANY_MEMORIES
+        )
         named = {name: value for name, value in given.items() if value is not None}
         settings = {**defaults, **named}
         return cls(**{"front": settings["samples"], **settings})
@@ -116,7 +118,7 @@ class SearchSettings:
         if self.mapper is not None:
             require_fit([self.mapper], goals)
         else:
-            require_two_levels(problem, "mapping without a mapper such as marl")
+            require(problem, "levels", "mapping without a mapper such as marl")
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +272,7 @@ class _LayerSearch:
             self._add(evaluator)
             return "table", 0, known.bound
         try:
-            search = OptimumSearch(goal.two_levels, goal.objective)
+            search = OptimumSearch(goal.require("levels"), goal.objective)
         except OptimumError:
             self._search(_PROPOSING, goal.objective, settings.samples)
             return _PROPOSING, 0, goal.lower_bound if known is None else known.bound
@@ -290,7 +292,7 @@ class _LayerSearch:
 
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
-        problem, given = self._work.goal.two_levels, [*self._work.start]
+        problem, given = self._work.goal.require("levels"), [*self._work.start]
         if known := known_optimum(problem, objective):
             given.append(known.point.tolist())
         proposals = np.concatenate([*opening(problem, objective, samples)])

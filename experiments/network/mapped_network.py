@@ -11,19 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
-from maestro_env.evaluation.cost import Cost, buffer_bytes
+from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.fronts import Powers, least_product
 from maestro_env.experiments.network.layer_search import SearchedLayer, powers_of
 from maestro_env.experiments.pages.found import Curve, Found
 from maestro_env.experiments.pages.sections import Choice, Section, distinct
 from maestro_env.experiments.pages.writer import write_report
-from maestro_env.experiments.search.accelerators import Accelerator
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.search.real import moved_bits
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.space import Points
+from maestro_env.models import room_of
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 
@@ -124,10 +123,7 @@ class MappedNetwork:
         executed = list(zip(counts, costs, strict=True))
         latency_cycles = math.fsum(count * cost.latency_cycles for count, cost in executed)
         energy_nj = math.fsum(count * cost.energy_nj for count, cost in executed)
-        buffers: tuple[float | None, ...] = (None, None, None)
-        if isinstance(self.hardware, Hardware):
-            l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
-            buffers = l1, l2, self.hardware.area_um2(l1, l2)
+        buffers = room_of(self.hardware.MODEL).buffers(self.hardware, costs)
         return Choice(
             name,
             tuple(costs),
@@ -147,7 +143,7 @@ class MappedNetwork:
         moved: dict[str, float] = {}
         for (layer, found), point in zip(self.mapped, points, strict=True):
             problem = found.goal.problem
-            for memory, bits in moved_bits(problem, problem.space.decode(point)).items():
+            for memory, bits in problem.moved_bits(problem.space.decode(point)).items():
                 moved[memory] = moved.get(memory, 0.0) + layer.count * bits
         return moved
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.transfer import spread
@@ -23,12 +24,6 @@ from maestro_env.experiments.network.layer_search import (
     require_of_network,
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork
-from maestro_env.experiments.search.accelerators import (
-    Accelerator,
-    accelerator_record,
-    find_accelerator,
-    model_of,
-)
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
 from maestro_env.experiments.search.library import (
     BestKnown,
@@ -47,6 +42,7 @@ from maestro_env.experiments.store.directory import Directory
 from maestro_env.experiments.store.pool import run_cells
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.models import accelerator_record, find_accelerator, model_of
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.experiments.pages.found import Curve, Found
 from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Section
 from maestro_env.experiments.shown.tables import shown
 from maestro_env.explanation.traffic import PLACES
+from maestro_env.models import has_levels
 
 Spec = dict[str, Any]
 
@@ -77,11 +78,12 @@ def charts_of(section: Section) -> Iterator[Chart]:
         yield _designs(section, "Latency and energy", "latency_cycles", "energy_nj")
         yield _designs(section, "Area and EDP", "area_um2", "edp")
     hardware = section.hardware
-    if isinstance(hardware, Hardware) and any(found.intensity for found in section.found):
-        yield _roofline(section, hardware)
-    if isinstance(hardware, Hardware) and any(found.energy for found in section.found):
+    two_levels = hardware is not None and has_levels(hardware)
+    if two_levels and any(found.intensity for found in section.found):
+        yield _roofline(section, cast(Hardware, hardware))
+    if any(found.energy for found in section.found):
         yield _energy_by_layer(section)
-        yield _energy_by_memory(section, hardware)
+        yield _energy_by_memory(section, cast(Hardware, hardware))
     if section.total is None:
         yield from (_convergence(found) for found in section.found if found.curves)
     elif any(found.curves for found in section.found):

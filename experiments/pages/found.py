@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,19 +12,10 @@ import numpy as np
 from maestro_env.base.errors import ModelError
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.evaluation.models import DEFAULT_MODEL
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
-from maestro_env.experiments.search.goals import Goal, mapping_text
+from maestro_env.evaluation.problem import AnyProblem
+from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.real import real_figures
-from maestro_env.explanation import (
-    TENSORS,
-    count_energy,
-    explain_hierarchy,
-    explain_mapping,
-    find_bottleneck,
-    nest_bottleneck,
-)
+from maestro_env.models import room_of
 from maestro_env.optimum.known import known_optimum
 
 
@@ -105,16 +96,14 @@ class Found:
     @property
     def nest(self) -> str:
         """The loop nest as people read it."""
-        return mapping_text(self.goal.problem, self.mapping)
+        return self.goal.problem.show(self.mapping)
 
     @cached_property
     def explanation(self) -> str:
         """Why the mapping costs what it does; the loop nest alone under a model that cannot say."""
         problem, objective = self.goal.problem, self.goal.objective
-        if isinstance(problem, HierarchyProblem):
-            return str(explain_hierarchy(problem.space.evaluator, self.mapping, objective))
         try:
-            return str(explain_mapping(self.goal.two_levels, self.mapping, objective))
+            return str(room_of(problem.model).explain(problem, self.mapping, objective))
         except ModelError:
             return self.nest
 
@@ -130,22 +119,13 @@ class Found:
         return self.goal.problem.layer.macs / self.cost.latency_cycles
 
     @cached_property
-    def energy(self) -> dict[tuple[str, str], float]:
+    def energy(self) -> Mapping[tuple[str, str], float]:
         """Parts of the energy of one execution in nJ, by memory and tensor, from the PEs outwards.
 
         They add up to all of it. Empty for a model whose figures do not.
         """
         problem = self.goal.problem
-        if not isinstance(problem, Problem) or problem.model != DEFAULT_MODEL:
-            return {}
-        parts = count_energy(self.cost, problem.hardware)
-        rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
-        named = {
-            (memory, tensor): part
-            for memory, row in rows
-            for tensor, part in zip(TENSORS, row, strict=True)
-        }
-        return {("MACs", "computation"): parts.macs, **named}
+        return room_of(problem.model).energy(problem, self.cost)
 
 
 def bound_and_gap(
@@ -166,11 +146,4 @@ def bound_and_gap(
 
 def bottleneck(problem: AnyProblem, mapping: Any) -> str:
     """Return the resource of which more would save most cycles; ``-`` where none is known."""
-    if isinstance(problem, HierarchyProblem):
-        found = nest_bottleneck(problem.space.evaluator, mapping)
-        return next(iter(found.names), "-")
-    try:
-        two_levels = require_two_levels(problem, "a bottleneck")
-        return next(iter(find_bottleneck(two_levels, mapping).names), "-")
-    except ModelError:
-        return "-"
+    return room_of(problem.model).bottleneck(problem, mapping)

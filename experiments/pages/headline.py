@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
-from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AnyProblem
-from maestro_env.experiments.search.accelerators import Accelerator
-from maestro_env.experiments.search.goals import Goal, mapping_text
+from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.real import real_figures
 from maestro_env.experiments.shown.tables import shown, significant
+from maestro_env.models import room_of
 from maestro_env.optimum.known import KnownOptimum
 
-_LONG = 24
 _WIDTH = 80
 _LONGEST = 1e9
 
@@ -70,13 +66,10 @@ def take(
     if utilization is not None:
         parts.append(f"{utilization:.1%} of peak")
     yield "; ".join(parts)
-    clock = accelerator.clock_mhz
-    if clock is not None or isinstance(accelerator, Hierarchy):
+    clock, room = accelerator.clock_mhz, room_of(accelerator.MODEL)
+    if clock is not None or room.real_units:
         yield from _real_lines(real, clock)
-    if isinstance(accelerator, Hierarchy):
-        yield from memories(accelerator)
-    else:
-        yield from _buffers(accelerator)
+    yield from room.summary(accelerator)
 
 
 def _real_lines(real: RealFigures, clock_mhz: float | None) -> Iterator[str]:
@@ -88,49 +81,12 @@ def _real_lines(real: RealFigures, clock_mhz: float | None) -> Iterator[str]:
         yield from wrap(f"GB/s on average: {each}", _WIDTH)
 
 
-def memories(hierarchy: Hierarchy) -> list[str]:
-    """Return the model, the MACs, and the memories from outside with the bytes of an instance."""
-    peak = hierarchy.peak_macs_per_cycle
-    parts = [f"{peak:,.0f} MACs a cycle" if math.isfinite(peak) else "no limit of MACs"]
-    held = [each for each in hierarchy.elements if isinstance(each, MemoryElement)]
-    for memory in (each for each in held if each.pool is None):
-        given = memory.capacity_bits
-        bits = sum(given.values()) if isinstance(given, Mapping) else given
-        parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
-    return wrap(f"model {MODEL}: {', '.join(parts)}", _WIDTH)
-
-
-def _buffers(hardware: Hardware) -> Iterator[str]:
-    """Yield PEs and buffers, and what energies leave out."""
-    yield _limits(hardware)
-    free = {
-        "main memory": hardware.technology.offchip_macs + hardware.offchip_cost_macs,
-        "networks": hardware.technology.noc_macs,
-    }
-    if left_out := " and ".join(name for name, macs in free.items() if not macs):
-        yield f"energy leaves out {left_out}: technology {hardware.technology.name}"
-
-
-def _limits(hardware: Hardware) -> str:
-    """Return the PEs, and what limits them."""
-    figures = {
-        "L1": (hardware.l1_bytes, " B"),
-        "L2": (hardware.l2_bytes, " B"),
-        "NoC": (hardware.noc_bw, ""),
-        "off-chip": (hardware.offchip_bw, " words/cycle"),
-    }
-    known = [f"{name} {each:,}{unit}" for name, (each, unit) in figures.items() if each < UNLIMITED]
-    free = [name for name, (each, _) in figures.items() if each >= UNLIMITED]
-    without = f"no limit: {', '.join(free)}" if free else ""
-    return "; ".join(filter(None, (f"{hardware.num_pes:,} PEs", ", ".join(known), without)))
-
-
 def taken_by(problem: AnyProblem, point: Sequence[int]) -> Iterator[str]:
     """Yield what the mapping of a valid vector takes, and its loop nest."""
     mapping = problem.space.decode(np.array(point, dtype=np.int32))
     yield from taken(problem, mapping)
     yield ""
-    yield from mapping_text(problem, mapping).split("\n")
+    yield from problem.show(mapping).split("\n")
 
 
 def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
@@ -145,9 +101,6 @@ def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
 
 def place(layer: str, goal: Goal) -> str:
     """Return a layer, its accelerator, and which mappings are allowed if not all of a schema."""
-    hardware, kept = goal.problem.hardware, goal.schema.partition(":")[2]
-    if isinstance(hardware, Hierarchy):
-        return shown(f"{layer} on {hardware.name or 'hardware'}")
-    # Without a name of its own, an accelerator has that of all its figures.
-    name = hardware.name if 0 < len(hardware.name) <= _LONG else f"{hardware.num_pes:,} PEs"
+    hardware, kept = goal.problem.hardware, goal.problem.schema.partition(":")[2]
+    name = room_of(hardware.MODEL).label(hardware)
     return shown(f"{layer} on {name}{kept and ' with '}{kept}")

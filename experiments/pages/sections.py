@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.pages.found import Found
-from maestro_env.experiments.search.accelerators import Accelerator
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.versions import Versions
 

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.hierarchy_file import stated_fields
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.pages.charts import charts_of
 from maestro_env.experiments.pages.found import Found
@@ -21,11 +20,11 @@ from maestro_env.experiments.pages.tables import (
     real_table,
     totals_table,
 )
-from maestro_env.experiments.search.accelerators import Accelerator
 from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
 from maestro_env.experiments.shown.tables import in_markdown, shown
 from maestro_env.experiments.shown.templates import templates
 from maestro_env.explanation.traffic import PLACES
+from maestro_env.models import room_of
 
 _FOLDER = Path(__file__).parent
 _REAL = ("latency_ms", "inferences_per_second", "energy_mj", "tops_per_watt")
@@ -91,23 +90,13 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "layers": [layers_table(each) for each in sections],
         "real": [real_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
-        "hardware": [each.hardware and _stated(each.hardware) for each in sections],
+        "hardware": [each.hardware and _figures(each.hardware) for each in sections],
         "shown": shown,
     }
 
 
-def _stated(accelerator: Accelerator) -> dict[str, Any]:
-    """Return the figures of an accelerator by name; of one with any memories a text an element."""
-    if not isinstance(accelerator, Hierarchy):
-        return accelerator.record()
-    parts = {shown(each.name): stated_fields(each) for each in accelerator.elements}
-    parts["mac"] = stated_fields(accelerator.mac)
-    texts = {
-        name: ", ".join(f"{field} {value}" for field, value in part.items())
-        for name, part in parts.items()
-    }
-    facts = {name: getattr(accelerator, name) for name in ("name", "word_bits", "clock_mhz")}
-    return facts | texts
+def _figures(accelerator: Accelerator) -> dict[str, Any]:
+    return room_of(accelerator.MODEL).figures(accelerator)
 
 
 def _csv(sections: Sequence[Section]) -> str:

@@ -50,7 +50,7 @@ class Held(OptimumCell):
 
     def described(self) -> dict[str, Any]:
         """Return what it is, as JSON holds it."""
-        return {"problem": self.key, **described(self.goal.two_levels, self.goal.objective)}
+        return {"problem": self.key, **described(self.goal.require("levels"), self.goal.objective)}
 
 
 Problems = Mapping[str, Sequence[Held]]

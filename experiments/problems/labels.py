@@ -20,7 +20,7 @@ from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.experiments.shell.files import RecordError, cannot_read, write_bytes
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
@@ -90,7 +90,7 @@ def _read(path: Path) -> Iterator[Label]:
 
 
 def _line(label: Label) -> str:
-    problem = require_two_levels(label.task.problem, "a label")
+    problem = require(label.task.problem, "levels", "a label")
     layer = problem.layer
     extents = dict(layer.extents)
     entry = {

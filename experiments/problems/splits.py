@@ -122,8 +122,8 @@ def fresh_problems(seed: int, machines: Sequence[Hardware] = ()) -> list[Held]:
     return [
         each
         for each in _crossed(name, layers.values(), machines or drawn_machines)
-        if is_bounded(each.goal.two_levels, each.goal.objective)
-        and has_mapping(each.goal.two_levels)
+        if is_bounded(each.goal.require("levels"), each.goal.objective)
+        and has_mapping(each.goal.require("levels"))
     ]
 
 

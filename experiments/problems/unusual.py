@@ -50,7 +50,7 @@ def unusual_problems(
         objective = OBJECTIVES[number // len(machines) % len(OBJECTIVES)]
         for layer in _layers(rng, number):
             one = held(name, layer, machine, objective)
-            problem = one.goal.two_levels
+            problem = one.goal.require("levels")
             fits = layer.macs <= _MOST_MACS and is_bounded(problem, one.goal.objective)
             if layer.shape not in drawn and fits and has_mapping(problem):
                 break

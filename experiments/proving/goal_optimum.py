@@ -36,7 +36,7 @@ def find_optimum(
     if known := known_optimum(goal.problem, goal.objective):
         return known
     try:
-        require_bounded(goal.two_levels, goal.objective)
+        require_bounded(goal.require("levels"), goal.objective)
     except (OptimumError, ModelError):
         return None
     record = ProofRecord(path, goal, versions)

@@ -37,7 +37,7 @@ class OptimumCell:
         """Return where a directory keeps its record."""
         problem = self.goal.problem
         objective = distinct_name(self.goal.objective.name)
-        name = f"{problem.hardware.name}-{self.goal.schema}-{objective}.json"
+        name = f"{problem.hardware.name}-{self.goal.problem.schema}-{objective}.json"
         return directory / "cells" / distinct_name(problem.layer.shape) / name
 
 

@@ -56,8 +56,8 @@ def prove(
         OptimumError: a goal whose optimum cannot be proven.
     """
     found, before = record.found, None
-    search = OptimumSearch(goal.two_levels, goal.objective)
-    start: Iterable[Points] = opening(goal.two_levels, goal.objective, proposals)
+    search = OptimumSearch(goal.require("levels"), goal.objective)
+    start: Iterable[Points] = opening(goal.require("levels"), goal.objective, proposals)
     if record.left is not None:
         before, start = found.solution, ()
         if limits.reached(before):
@@ -84,7 +84,7 @@ def bear_out(
     Raises:
         DamagedError: it says that no mapping has a value which one has.
     """
-    found, search = record.found.solution, OptimumSearch(goal.two_levels, goal.objective)
+    found, search = record.found.solution, OptimumSearch(goal.require("levels"), goal.objective)
     if found.point is not None:
         search.tell(found.point[np.newaxis], np.array([found.value]))
     *_, last = solving(search, (), Limits(nodes=nodes))
@@ -105,7 +105,9 @@ def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int 
     point = None if found.best_point is None else np.array(found.best_point, dtype=np.int32)
     bound = math.inf if found.bound is None else found.bound
     try:
-        made = certify(goal.two_levels, goal.objective, found.best, point, bound, path, threads)
+        made = certify(
+            goal.require("levels"), goal.objective, found.best, point, bound, path, threads
+        )
     except OSError as error:
         raise RecordError(f"cannot write {path}: {error.strerror}") from None
     record.write(replace(found, certificate=made.digest), record.left)

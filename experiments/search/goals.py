@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -10,21 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import built_chips
-from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS
 from maestro_env.base.errors import quoted
-from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem, make_problems
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require_two_levels
-from maestro_env.experiments.search.accelerators import (
-    Accelerator,
-    accelerator_record,
-    find_accelerator,
-    model_of,
-    recorded_accelerator,
-)
+from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require
 from maestro_env.experiments.search.real import real_figures
 from maestro_env.experiments.shell.files import (
     check_same,
@@ -37,8 +28,15 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.store.directory import ANEW
-from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.models import (
+    ANY_MEMORIES,
+    accelerator_record,
+    find_accelerator,
+    make_problems,
+    model_of,
+    recorded_accelerator,
+)
 from maestro_env.workloads.layer import Layer
 
 GOAL = "goal.json"
@@ -61,7 +59,7 @@ class ProblemConfig:
     """The flags that make a mapping problem of a layer."""
 
     hardware: str = option("unlimited", HARDWARE_HELP)
-    model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
+    model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(models_with('levels'))}")
     schema: str = option(AUTO, SCHEMA_HELP)
     tiles: str = option("integers", "tile sizes: integers (any), divisors (of the loop's extent)")
     keep: str | None = option(
@@ -86,7 +84,7 @@ class AnyProblemConfig(ProblemConfig):
     )
     model: str = option(
         AUTO,
-        f"cost model: {', '.join((*MODELS, MODEL))}; auto: {MODEL} for an accelerator that is "
+        f"cost model: {', '.join(MODELS)}; auto: {ANY_MEMORIES} for an accelerator that is "
         f"described with all its memories, else {DEFAULT_MODEL}",
     )
 
@@ -122,19 +120,13 @@ class Goal:
     objective: Objective
     lower_bound: float | None
 
-    @property
-    def two_levels(self) -> Problem:
-        """The problem, for what needs mappings of two levels.
+    def require(self, ability: str) -> Problem:
+        """Return the problem, whose model must have an ability.
 
         Raises:
-            ModelError: another problem.
+            ModelError: it lacks it.
         """
-        return require_two_levels(self.problem, "this command")
-
-    @property
-    def schema(self) -> str:
-        """The schema of the map space; empty where there is but one space of a layer."""
-        return self.problem.space.schema if isinstance(self.problem, Problem) else ""
+        return require(self.problem, ability, "this command")
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides a value, as JSON holds it."""
@@ -154,7 +146,11 @@ class Goal:
                 "size": space.size(),
                 "parameters": {each.name: each.choices for each in space.parameters},
                 # Older records, which lack it, are of this schema.
-                **({} if self.schema in ("legal13", "") else {"schema": self.schema}),
+                **(
+                    {}
+                    if self.problem.schema in ("legal13", "")
+                    else {"schema": self.problem.schema}
+                ),
             },
             "objective": {
                 "name": self.objective.name,
@@ -189,51 +185,28 @@ def make_goal(
     config: ProblemConfig, layer: Layer, accelerator: Accelerator, objective: str
 ) -> Goal:
     """Make the goal of a config whose layer and accelerator are known."""
-    found = find_objective(objective, config.energy)
-    if isinstance(accelerator, Hierarchy):
-        _refuse_two_level_flags(config)
+    found, model = find_objective(objective, config.energy), find_model(config.model)
+    csv_energy = config.energy == "csv"
+    if csv_energy and "csv_energy" not in model.abilities:
+        raise _no_csv_energy(model.name)
+    if config.keep is not None and "levels" not in model.abilities:
+        allowed = " or ".join(f"--model {name}" for name in models_with("levels"))
+        raise UsageError(
+            f"--keep {config.keep}: model {config.model} has no parallel loops; allowed: {allowed}"
+        )
     schema = (
         config.schema if config.keep is None else f"{config.schema}:{_kept(config.keep, layer)}"
     )
     given = (accelerator, config.model, schema, config.tiles, config.guard)
     (problem,) = make_problems([layer], *given)
-    if isinstance(problem, HierarchyProblem):
-        return Goal(problem, found, _least(problem, found))
-    assert isinstance(accelerator, Hardware)
-    model, csv_energy = find_model(config.model), config.energy == "csv"
-    if csv_energy and not model.csv_energy:
-        raise _no_csv_energy(model.name)
-    physical = (config.guard or not model.exploitable) and not csv_energy
-    bound = found.bound(layer, accelerator) if physical and found.bound else None
-    return Goal(problem, found, bound)
-
-
-def _refuse_two_level_flags(config: ProblemConfig) -> None:
-    """Refuse flags about mappings of two levels that others do not have."""
-    if config.energy == "csv":
-        raise _no_csv_energy(config.model)
-    if config.keep is not None:
-        allowed = " or ".join(f"--model {name}" for name in MODELS)
-        raise UsageError(
-            f"--keep {config.keep}: model {config.model} has no parallel loops; allowed: {allowed}"
-        )
+    # What the CSV says need not be physical.
+    return Goal(problem, found, None if csv_energy else problem.bound(found))
 
 
 def _no_csv_energy(model: str) -> UsageError:
-    others = [f"--model {each.name}" for each in MODELS.values() if each.csv_energy]
+    others = [f"--model {name}" for name in models_with("csv_energy")]
     allowed = " or ".join(["--energy total", *others])
     return UsageError(f"model {model} has no csv energy; allowed: {allowed}")
-
-
-def _least(problem: HierarchyProblem, objective: Objective) -> float | None:
-    """Return what no mapping goes below (H10); None without a bound.
-
-    Raises:
-        ModelError: the model does not compute the objective.
-    """
-    problem.columns_of(objective)
-    bound = math.prod(problem.least.get(name, math.nan) for name in objective.factors)
-    return bound if math.isfinite(bound) else None
 
 
 def _kept(keep: str, layer: Layer) -> str:
@@ -256,7 +229,7 @@ def _kept(keep: str, layer: Layer) -> str:
 
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:
     """Say for how many goals the schema ``auto`` is ``full17``; empty if for none."""
-    cut = sum(goal.schema.startswith("full17") for goal in goals)
+    cut = sum(goal.problem.schema.startswith("full17") for goal in goals)
     if config.schema != AUTO or not cut:
         return ""
     which = f" for {cut} of {len(goals)} layers" if len(goals) > 1 else ""
@@ -315,26 +288,16 @@ def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) 
     cost, _ = goal.problem.evaluate_mapping(mapping)
     assert cost is not None
     write_mapping(directory / "best_mapping", goal, mapping)
-    write_text(directory / "best_mapping.txt", f"{mapping_text(goal.problem, mapping)}\n")
+    write_text(directory / "best_mapping.txt", f"{goal.problem.show(mapping)}\n")
     real = asdict(real_figures(goal.problem, mapping))
     entry = {**found, "best_point": point, "cost": cost.as_dict(), "real": real}
     write_json(directory / "best_cost.json", entry)
 
 
 def write_mapping(path: Path, goal: Goal, mapping: Any) -> None:
-    """Write a mapping as JSON, and one of two levels as a MAESTRO file; a path has no ending."""
-    hardware = goal.problem.hardware
-    if isinstance(hardware, Hierarchy):
-        write_text(path.with_name(f"{path.name}.json"), nest_json(hardware, mapping))
-        return
-    write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
-    write_text(path.with_name(f"{path.name}.m"), mapping.to_m(goal.problem.layer))
-
-
-def mapping_text(problem: AnyProblem, mapping: Any) -> str:
-    """Return a mapping of a problem as people read it."""
-    hardware = problem.hardware
-    return nest_lines(hardware, mapping) if isinstance(hardware, Hierarchy) else str(mapping)
+    """Write a mapping in the files that its model has; a path has no ending."""
+    for ending, text in goal.problem.files(mapping).items():
+        write_text(path.with_name(f"{path.name}{ending}"), text)
 
 
 def _facts(goal: Goal) -> dict[str, Any]:

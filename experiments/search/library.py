@@ -12,7 +12,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem, Problem, require
 from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import (
@@ -54,7 +54,7 @@ class BestKnown:
         return cls(Mapped(goal.problem, vector), goal.objective.factors, value)
 
     def to_json(self) -> dict[str, Any]:
-        problem = require_two_levels(self.mapped.problem, "a library")
+        problem = require(self.mapped.problem, "levels", "a library")
         layer, space = problem.layer, problem.space
         return {
             "layer": [layer.operator, dict(layer.extents), list(layer.stride)],
@@ -136,4 +136,4 @@ def start_of(goal: Goal, entries: Iterable[BestKnown]) -> Start:
 
 def _rules(problem: AnyProblem) -> tuple[str, bool]:
     """Return the model of a problem, and whether it is guarded."""
-    return problem.model, isinstance(problem, Problem) and problem.guard
+    return problem.model, problem.guarded

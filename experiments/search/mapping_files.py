@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from maestro_env import exchange
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
-from maestro_env.evaluation.hierarchy_problem import MODEL, HierarchyProblem
-from maestro_env.experiments.search.accelerators import (
-    Accelerator,
-    find_accelerator,
-    recorded_accelerator,
-)
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.experiments.search.goals import GOAL, recorded_layer
 from maestro_env.experiments.search.mapping_config import MappingConfig
 from maestro_env.experiments.shell.files import RecordError, read_record
@@ -27,6 +24,7 @@ from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels, recorded_accelerator
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 
@@ -92,15 +90,16 @@ def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProbl
     elif is_yaml:
         layer = exchange.nest_layer(text, source)
     if config.hardware is not None:
-        accelerator = find_accelerator(config.hardware, MODEL)
-    if layer is None or not isinstance(accelerator, Hierarchy):
+        accelerator = find_accelerator(config.hardware, ANY_MEMORIES)
+    if layer is None or accelerator is None or has_levels(accelerator):
         flag = "--layer" if layer is None else "--hardware"
         raise UsageError(f"{config.file} does not say all: give {flag}")
+    hierarchy = cast(Hierarchy, accelerator)
     if is_yaml:
-        found = exchange.nest_from_yaml(text, layer, accelerator, source)
+        found = exchange.nest_from_yaml(text, layer, hierarchy, source)
         return found.mapping, HierarchyProblem(HierarchySpace(layer, found.hierarchy))
-    mapping = read_nest(text, accelerator, source)
-    return mapping, HierarchyProblem(HierarchySpace(layer, accelerator))
+    mapping = read_nest(text, hierarchy, source)
+    return mapping, HierarchyProblem(HierarchySpace(layer, hierarchy))
 
 
 def _nest_path(config: MappingConfig) -> Path:
@@ -153,8 +152,8 @@ def _read_directory(directory: Path) -> exchange.MappedLayer:
     mapping = _read_file(directory / _BEST)[0].mapping
     for path in _records(directory):
         layer, accelerator = _recorded(path)
-        if isinstance(accelerator, Hardware):
-            return exchange.MappedLayer(mapping, layer, accelerator)
+        if has_levels(accelerator):
+            return exchange.MappedLayer(mapping, layer, cast(Hardware, accelerator))
     return exchange.MappedLayer(mapping)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from maestro_env.base.errors import MissingExtraError, ModelError, recipe
-from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.search.goals import Goal, require_distinct, unique
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import UsageError
@@ -44,7 +44,7 @@ def find_mappers(
             f"{flag} {text}: 'all' cannot be combined; "
             f"allowed: all, or some of {', '.join(own_mappers())}"
         )
-    others = [goal for goal in goals if not isinstance(goal.problem, Problem)]
+    others = [goal for goal in goals if "levels" not in goal.problem.abilities]
     if text in (None, "all") and others:
         unfit = [name for name in names if not _fits(name, others[0])]
         names = tuple(name for name in names if name not in unfit)
@@ -91,4 +91,4 @@ def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
         for name, mapper in made.items():
             mapper.require_fit(goal.problem, goal.objective)
             if mapper.opening:
-                require_two_levels(goal.problem, f"mapper {name}")
+                require(goal.problem, "levels", f"mapper {name}")

@@ -77,7 +77,7 @@ def default_cache() -> Path:
 
 def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:
     """Return everything that decides which samples are collected, as JSON."""
-    problem, objective = goal.two_levels, goal.objective
+    problem, objective = goal.require("levels"), goal.objective
     layer, space = problem.layer, problem.space
     # The name of the hardware decides random streams, that of the layer nothing.
     facts = {

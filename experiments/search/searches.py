@@ -5,18 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from dataclasses import replace
 from functools import cached_property
 from zlib import crc32
 
 import numpy as np
 
-from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require_two_levels
 from maestro_env.mappers import make_mapper, may_end_early
 from maestro_env.mapspace.space import Points
 
@@ -78,25 +72,6 @@ def stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
     Searches of one seed that shared it would have their luck in common, and figures over problems
     be less certain than their intervals say.
     """
-    problem, objective = evaluator.problem, evaluator.objective
-    keys = [crc32(os.fsencode(text)) for text in (mapper, _goal_text(problem, objective))]
+    goal = f"{evaluator.problem.seed_text} {evaluator.objective.name}"
+    keys = [crc32(os.fsencode(text)) for text in (mapper, goal)]
     return np.random.default_rng(np.random.SeedSequence([seed, *keys]))
-
-
-def _goal_text(problem: AnyProblem, objective: Objective) -> str:
-    """Return what tells the streams of goals apart."""
-    if isinstance(problem, HierarchyProblem):
-        layer, text = problem.layer, hierarchy_text(problem.hardware)
-        return (
-            f"{layer.operator} {layer.dimensions} {layer.stride} {text} {problem.space.tiles} "
-            f"{problem.model} {objective.name}"
-        )
-    two_levels = require_two_levels(problem, "a stream of its own")
-    layer, space, hardware = two_levels.layer, two_levels.space, two_levels.hardware
-    if hardware == PRESETS["unlimited"]:
-        # This preset was once called "paper"; under that name its seeds make the same searches.
-        hardware = replace(hardware, name="paper")
-    return (
-        f"{layer.operator} {layer.dimensions} {layer.stride} {hardware} {space.schema} "
-        f"{space.tiles} {problem.model} {two_levels.guard} {objective.name}"
-    )

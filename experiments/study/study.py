@@ -10,9 +10,8 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.proving.goal_optimum import find_optimum
-from maestro_env.experiments.search.accelerators import accelerator_record
 from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
 from maestro_env.experiments.search.goals import (
     GOAL,
@@ -44,6 +43,7 @@ from maestro_env.experiments.store.versions import Versions, processor, versions
 from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
+from maestro_env.models import accelerator_record
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 
@@ -170,7 +170,7 @@ def make_study(
     if config.library is None:
         return Study(config, goals, names, single, note)
     for goal in goals.values():
-        require_two_levels(goal.problem, "--library")
+        require(goal.problem, "levels", "--library")
     path = find_library(config.library)
     digest = file_digest(path)  # It refuses what is not there.
     entries = read_library(path)

@@ -82,7 +82,9 @@ def markdown(study: Study, made: Sequence[Sheet]) -> str:
     """Return tables as a Markdown file."""
     config = study.config
     guard = "" if config.guard else ", no guard"
-    schemas = dict.fromkeys(goal.schema for goal in study.goals.values() if goal.schema)
+    schemas = dict.fromkeys(
+        goal.problem.schema for goal in study.goals.values() if goal.problem.schema
+    )
     schema = f", schema {', '.join(schemas)}" if schemas else ""
     facts = (
         f"Model {config.model}{guard}, hardware {config.hardware}{schema}, "

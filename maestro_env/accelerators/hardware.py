@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from maestro_env import _native
-from maestro_env.accelerators.technologies import DEFAULT, find_technology
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.technologies import DEFAULT, find_technology, technology_text
 from maestro_env.accelerators.technology import Areas, Energies, Technology
 from maestro_env.base.checks import MAX_INT, require_integer, require_name, require_number
 from maestro_env.base.errors import HardwareError
@@ -28,7 +29,7 @@ def least_of(field: str) -> int:
 
 
 @dataclass(frozen=True)
-class Hardware(Recomputed):
+class Hardware(Recomputed, Accelerator):
     """An accelerator.
 
     Args:
@@ -53,6 +54,8 @@ class Hardware(Recomputed):
         ArgumentTypeError: an argument of a wrong type.
         HardwareError: a value out of range.
     """
+
+    MODEL: ClassVar[str] = "exact"
 
     num_pes: int
     l1_bytes: int = UNLIMITED
@@ -173,6 +176,17 @@ class Hardware(Recomputed):
         """
         said = {name: getattr(self, name) for name in self._said}
         return said | {"technology": asdict(self.technology)} if "technology" in said else said
+
+    def text(self) -> str:
+        """Return what differs from the defaults, as ``find_hardware`` reads it, and the name."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        default = {field.name: field.default for field in fields(self)}
+        name = given.pop("name")
+        changed = {key: value for key, value in given.items() if value != default[key]}
+        if "technology" in changed:
+            changed["technology"] = technology_text(self.technology)
+        text = ",".join(f"{key}={value}" for key, value in changed.items())
+        return text if name == text else f"{text},name={name}"
 
     def __repr__(self) -> str:
         # Random streams of searches follow from it: it is what it was before there were these.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from maestro_env import _native
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import (
     MAX_INT,
     require_integer,
@@ -277,7 +278,7 @@ Element = MemoryElement | FanoutElement
 
 
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(Accelerator):
     """Memories and fan-outs, outermost first; the MAC units come last.
 
     Args:
@@ -291,6 +292,8 @@ class Hierarchy:
         ArgumentTypeError: an argument of a wrong type.
         HardwareError: an accelerator that cannot exist; the message says what to change.
     """
+
+    MODEL: ClassVar[str] = "hierarchy"
 
     elements: Sequence[Element]
     mac: MacElement = field(default_factory=MacElement)

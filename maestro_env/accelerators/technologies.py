@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro_env.accelerators.technology import BySize, Technology, read_technology
+from maestro_env.accelerators.technology import BySize, Technology, read_technology, written
 from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
@@ -144,3 +144,9 @@ def find_technology(given: str | Technology | Mapping[str, object]) -> Technolog
     if "=" in given:
         return read_technology(given)
     raise UnknownNameError("technology", given, [*TECHNOLOGIES, "mac_nj=NUMBER;l1_macs=..."])
+
+
+def technology_text(technology: Technology) -> str:
+    """Return the name of a technology, or its fields; ``find_technology`` reads both."""
+    name = technology.name
+    return name if TECHNOLOGIES.get(name) == technology else written(technology)

@@ -30,7 +30,7 @@ from maestro_env.environments.task import Task, episode_end, make_tasks, require
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO, require_two_levels
+from maestro_env.evaluation.problem import AUTO, require
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.workloads.layer import Layer
@@ -254,7 +254,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
             return None
         from maestro_env.explanation import rendering
 
-        problem = require_two_levels(self.problem, "render()")
+        problem = require(self.problem, "levels", "render()")
         if self.render_mode == "ansi":
             return rendering.text(self.mapping, self.cost) if self.mapping else "no mapping yet"
         mapping = self.mapping or self.space.decode(self._task.no_vector)

@@ -11,18 +11,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.context import context
-from maestro_env.evaluation.hierarchy_problem import make_problems
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import AnyProblem, Problem
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import Points, Space
+from maestro_env.models import make_problems
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -75,9 +74,7 @@ class Task(Recomputed):
     @cached_property
     def optimum(self) -> tuple[float, float]:
         """Value and bound of the known optimum; NaN where nothing is known."""
-        if isinstance(self.problem, Problem):
-            return known_values(self.problem, self.objective)
-        return math.nan, math.nan
+        return known_values(self.problem, self.objective)
 
     @property
     def no_vector(self) -> Points:
@@ -91,7 +88,7 @@ class Task(Recomputed):
 
     def warn(self) -> None:
         """Warn where the model miscounts the layer."""
-        if isinstance(self.problem, Problem) and (warning := self.problem.stride_warning()):
+        if warning := self.problem.stride_warning():
             warnings.warn(warning, stacklevel=4)
 
 
@@ -115,7 +112,7 @@ def make_tasks(
     layer: str | Layer | None,
     layers: Sequence[str | Layer] | None,
     objective: str | Objective,
-    hardware: str | Hardware | Hierarchy,
+    hardware: str | Accelerator,
     model: str,
     schema: str,
     tiles: str,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.workloads.layer import LOOPS, Layer, nest
 
@@ -56,16 +58,15 @@ SPANS: Mapping[str, int] = {name: _span(name) for name in CONTEXT}
 """How many octaves each entry spans from 0 to 1; 1 for the shares of ``objective_*``."""
 
 
-def context(
-    layer: Layer, hardware: Hardware | Hierarchy, objective: Objective
-) -> NDArray[np.float32]:
+def context(layer: Layer, hardware: Accelerator, objective: Objective) -> NDArray[np.float32]:
     """Return the context of a problem, float32[C]: one number for each name of ``CONTEXT``.
 
     Of an accelerator with any memories, only layer and objective are told; all else is 0.
     """
     first, last = list(_of_layer(layer)), list(_of_objective(objective))
     untold = [0.0] * (len(CONTEXT) - len(first) - len(last))
-    both = _of_both(layer, hardware) if isinstance(hardware, Hardware) else untold
+    known = "levels" in MODELS[hardware.MODEL].abilities
+    both = _of_both(layer, cast(Hardware, hardware)) if known else untold
     return np.array([*first, *both, *last], np.float32)
 
 

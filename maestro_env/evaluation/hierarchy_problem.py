@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,70 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.finding import find_hardware, find_hierarchy
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MapSpaceError, ModelError, quoted
+from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, computed_figures, find_schema
+from maestro_env.evaluation.problem import NativeProblem
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.hierarchy.fills import fills_of
+from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.workloads.layer import Layer
+from maestro_env.mapspace.space import Points
 
 MODEL = "hierarchy"
 """Name of the cost model (docs/spec/hierarchy.md)."""
 
 
-def make_problems(
-    layers: Sequence[Layer],
-    hardware: str | Hardware | Hierarchy,
-    model: str = DEFAULT_MODEL,
-    schema: str = AUTO,
-    tiles: str = "integers",
-    guard: bool = True,
-) -> list[AnyProblem]:
-    """Return a problem for each of some layers, on one accelerator under any cost model.
-
-    Args:
-        layers: to be mapped.
-        hardware: of the kind that the model knows, or text for ``find_hardware`` or
-            ``find_hierarchy``.
-        model: a name of ``MODELS``, or ``hierarchy``.
-        schema: text for ``find_schema``; for mappings of two levels alone.
-        tiles: a name of ``TILES``.
-        guard: as in ``Problem``.
-
-    Raises:
-        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
-    """
-    if model != MODEL:
-        if isinstance(hardware, Hierarchy):
-            raise ModelError(
-                f"model {model} does not know accelerators of any memories, such as "
-                f"{hardware.name}; allowed: a Hardware, or model {MODEL}"
-            )
-        found = find_hardware(hardware)
-        name = find_schema(schema, layers, found, tiles, model)
-        return [Problem(MapSpace(each, found, name, tiles), model, guard) for each in layers]
-    if isinstance(hardware, Hardware):
-        raise ModelError(
-            f"model {MODEL} does not know accelerators of two buffers, such as {hardware.name}; "
-            f"allowed: a Hierarchy, or model {', '.join(MODELS)}"
-        )
-    if schema != AUTO:
-        raise MapSpaceError(f"schema is {quoted(schema)}; allowed under {MODEL}: {AUTO}")
-    accelerator = find_hierarchy(hardware)
-    return [HierarchyProblem(HierarchySpace(each, accelerator, tiles)) for each in layers]
-
-
 @dataclass(frozen=True)
-class HierarchyProblem(AnyProblem):
+class HierarchyProblem(NativeProblem):
     """A space of mappings with the cost model ``hierarchy``: what mappers search.
 
     Rows of metrics have latency, MACs, MACs a cycle and utilization, and energy and power if the
@@ -102,6 +60,35 @@ class HierarchyProblem(AnyProblem):
         """What it is mapped to."""
         return self.space.hardware
 
+    @property
+    def seed_text(self) -> str:
+        """What tells the random streams of this problem's searches from those of others."""
+        layer, text = self.layer, hierarchy_text(self.hardware)
+        facts = (layer.operator, layer.dimensions, layer.stride, text, self.space.tiles, self.model)
+        return " ".join(map(str, facts))
+
+    def show(self, mapping: NestMapping) -> str:
+        """Return a mapping as a line for each element."""
+        return nest_lines(self.hardware, mapping)
+
+    def files(self, mapping: NestMapping) -> Mapping[str, str]:
+        """Return what files hold of a mapping: JSON."""
+        return {".json": nest_json(self.hardware, mapping)}
+
+    def moved_bits(self, mapping: NestMapping) -> dict[str, float]:
+        """Return the bits that each memory sends and takes for a valid mapping, by name."""
+        found, _ = self.space.evaluator.evaluate(mapping)
+        return {} if found is None else self.space.evaluator.moved_bits(found)
+
+    def missing_bytes(self, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
+        """Return the bytes that a vector lacks to fit, by memory."""
+        cost, _ = self.space.evaluator.evaluate(self.space.decode(point))
+        return {
+            fill.name: math.ceil((fill.needed_bits - fill.capacity_bits) / 8)
+            for fill in (() if cost is None else fills_of(self.hardware, cost))
+            if fill.capacity_bits is not None and fill.needed_bits > fill.capacity_bits
+        }
+
     def evaluate_mapping(self, mapping: NestMapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         row, status = self._native.evaluate_mapping(self.space.evaluator.loops(mapping))
@@ -115,11 +102,6 @@ class HierarchyProblem(AnyProblem):
         found, wrong = np.zeros(len(points)), rows.status != STATUSES.index("ok")
         found[wrong] = self._native.violations(self.space.native, points[wrong])
         return found
-
-    @cached_property
-    def figures(self) -> frozenset[str]:
-        """Names of the metrics that the model computes."""
-        return computed_figures(self)
 
     @cached_property
     def least(self) -> Mapping[str, float]:

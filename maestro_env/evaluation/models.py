@@ -11,18 +11,28 @@ from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.base.errors import ModelError
 from maestro_env.base.registry import by_name, look_up
 
+ABILITIES: Mapping[str, str] = {
+    "levels": "mappings of two levels",
+    "proof": "proven optima",
+    "explanation": "figures that add up to its totals",
+    "windows": "tiles of windows",
+    "guard": "a guard",
+    "csv_energy": "the energy of MAESTRO's CSV",
+}
+"""What some models can do, and what that is called where another one lacks it."""
+
 
 @dataclass(frozen=True)
 class CostModel:
     """What users and tools need to know of a cost model.
 
     Args:
-        name: as the C++ core knows it.
-        cuts_windows: whether R and S may be tiled.
+        name: in flags, tables and records.
+        room: ``module:class`` of the ``Room`` that handles its accelerators and problems.
+        abilities: names of ``ABILITIES``. Models without ``levels`` have accelerators with any
+            number of memories. One with ``guard`` credits some mappings with results no machine
+            could achieve, so that searches need the guard.
         miscounts_strides: whether most mappings of strided layers get wrong numbers.
-        csv_energy: whether it fills ``csv_energy_nj``.
-        exploitable: whether it credits some mappings with results no machine could achieve, so that
-            searches need the guard.
         extended: whether it computes in the 80-bit ``long double`` of x86, which other processors
             lack.
         own_energies: whether it has energies of its own, whatever the hardware's technology, and
@@ -30,10 +40,9 @@ class CostModel:
     """
 
     name: str
-    cuts_windows: bool = False
+    room: str
+    abilities: frozenset[str] = frozenset()
     miscounts_strides: bool = False
-    csv_energy: bool = False
-    exploitable: bool = False
     extended: bool = False
     own_energies: bool = False
 
@@ -55,30 +64,39 @@ class CostModel:
             )
 
     def _others(self) -> str:
-        return ", ".join(each.name for each in MODELS.values() if not each.own_energies)
+        others = (each for each in MODELS.values() if "levels" in each.abilities)
+        return ", ".join(each.name for each in others if not each.own_energies)
 
+
+_TWO_LEVELS = "maestro_env.models.two_levels:TwoLevels"
 
 MODELS: Mapping[str, CostModel] = by_name(
-    CostModel("exact", cuts_windows=True),
+    CostModel("exact", _TWO_LEVELS, frozenset({"levels", "proof", "explanation", "windows"})),
     CostModel(
         "maestro",
+        _TWO_LEVELS,
+        frozenset({"levels", "guard", "csv_energy"}),
         miscounts_strides=True,
-        csv_energy=True,
-        exploitable=True,
         extended=True,
         own_energies=True,
     ),
+    CostModel("hierarchy", "maestro_env.models.hierarchy:AnyMemories", frozenset({"explanation"})),
 )
 """The cost models by name; docs/models.md compares them.
 
 ``exact`` has MAESTRO's conventions and counts every number exactly; ``maestro`` has the MAESTRO
-binary's arithmetic, digit for digit.
+binary's arithmetic, digit for digit; ``hierarchy`` has any number of memories.
 """
 
 DEFAULT_MODEL = "exact"
 
 FIGURES_VERSION = "1"
 """Version of what all cost models return: raised whenever a mapping gets another figure."""
+
+
+def models_with(ability: str) -> list[str]:
+    """Return the names of the models that have an ability, a name of ``ABILITIES``."""
+    return [model.name for model in MODELS.values() if ability in model.abilities]
 
 
 def find_model(name: str) -> CostModel:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Figures
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from time import perf_counter
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError, UnknownNameError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
-from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
+from maestro_env.evaluation.cost import METRICS, Cost
+from maestro_env.evaluation.models import ABILITIES, DEFAULT_MODEL, MODELS, find_model, models_with
 from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.evaluation.optimisers import ObjectiveFunction
 from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status, violations
+from maestro_env.mapspace.adopting import Resize, adopted, adopted_levels, hardware_distance
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, Space
 from maestro_env.workloads.layer import Layer
@@ -60,49 +64,142 @@ class AnyProblem(Recomputed, ABC):
     def model(self) -> str:
         """Name of the cost model."""
 
-    @property
     @abstractmethod
-    def native_masks(self) -> _native.MasksOfVectors:
-        """What ``Masks`` asks in the C++ core."""
+    def evaluate(self, points: Points, threads: int = 1) -> Rows:
+        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
 
     @property
-    @abstractmethod
+    def native_masks(self) -> _native.MasksOfVectors:
+        """What ``Masks`` asks in the C++ core.
+
+        Raises:
+            ModelError: the model has no masks.
+        """
+        raise ModelError(f"model {self.model} has no masks; allowed: {', '.join(MODELS)}")
+
+    @property
     def masks_complete(self) -> bool:
         """Whether what masks allow is always valid in the end."""
+        return False
 
-    @property
-    @abstractmethod
+    @cached_property
     def figures(self) -> frozenset[str]:
-        """Names of the metrics that the model computes."""
+        """Names of the metrics that the model computes: those that some random mapping has."""
+        return _computed_figures(self)
 
     @property
-    @abstractmethod
     def least(self) -> Figures[str, float]:
         """Lower bounds of figures that the hardware sets, by name."""
+        return {}
 
     def columns_of(self, objective: Objective) -> tuple[int, ...]:
         """Return the factors of an objective that this model can have, as indices of metrics."""
         return objective.columns
 
-    @abstractmethod
     def evaluate_mapping(self, mapping: Any) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
+        rows = self.evaluate(self.space.encode(mapping)[np.newaxis])
+        (row,), (status,) = rows.metrics, rows.status
+        return (None if np.isnan(row[0]) else Cost.from_row(row.tolist())), STATUSES[status]
 
-    @abstractmethod
     def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
         """Return how much evaluated int32[N, D] vectors lack to be valid, float64[N].
 
         A violation is 0 if and only if the mapping is valid, otherwise positive and finite; it
         grows with what is missing of capacities.
         """
+        lacking: NDArray[np.float64] = (rows.status != OK).astype(np.float64)
+        return lacking
 
-    @abstractmethod
     def why_nothing_fits(self) -> str:
         """Say that no mapping fits the memories, and what to change; empty if some mapping fits."""
+        return ""
 
     def stride_warning(self) -> str | None:
         """Warn where the model miscounts the layer; None where it does not."""
         return None
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        """What its model can do, names of ``ABILITIES``."""
+        return find_model(self.model).abilities
+
+    @property
+    def schema(self) -> str:
+        """The schema of the map space; empty where there is but one space of a layer."""
+        return ""
+
+    @property
+    def guarded(self) -> bool:
+        """Whether figures that no accelerator could reach are invalid, where a model has such."""
+        return False
+
+    @property
+    def seed_text(self) -> str:
+        """What tells the random streams of this problem's searches from those of others."""
+        layer = self.layer
+        facts = (layer.operator, layer.dimensions, layer.stride, self.hardware, self.model)
+        return " ".join(map(str, facts))
+
+    def bound(self, objective: Objective) -> float | None:
+        """Return what no mapping goes below, in the objective's unit; None without a bound.
+
+        Raises:
+            ModelError: the model does not compute the objective.
+        """
+        self.columns_of(objective)
+        bound = math.prod(self.least.get(name, math.nan) for name in objective.factors)
+        return bound if math.isfinite(bound) else None
+
+    def show(self, mapping: Any) -> str:
+        """Return a mapping as people read it, in lines."""
+        return str(mapping)
+
+    def files(self, mapping: Any) -> Figures[str, str]:
+        """Return what files hold of a mapping, by ending."""
+        return {".json": f"{json.dumps(mapping, default=str)}\n"}
+
+    def moved_bits(self, mapping: Any) -> dict[str, float]:
+        """Return the bits that memories send and take for a valid mapping, by name."""
+        return {}
+
+    def missing_bytes(self, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
+        """Return the bytes that a vector lacks to fit, by memory; ``metrics`` are its own."""
+        return {}
+
+    def holding(self, mapping: Any) -> AnyProblem:
+        """Return the problem, or one like it, whose space has a mapping.
+
+        Raises:
+            MapSpaceError: none has it.
+        """
+        return self
+
+    def hardware_distance(self, other: AnyProblem) -> float:
+        """Return how far another problem's accelerator is, in octaves.
+
+        It is infinite if no mapping can be adopted from there, as between unlike memories.
+        """
+        alike = self.hardware == other.hardware and self._dims == other._dims
+        return 0.0 if alike else math.inf
+
+    def adopt(self, mapping: Any, source: AnyProblem, resize: Resize) -> Points:
+        """Return the vector, int32[D], that is most like a vector of another problem.
+
+        Raises:
+            ModelError: nothing can be adopted from that problem.
+        """
+        if math.isinf(self.hardware_distance(source)):
+            raise ModelError(
+                f"nothing can be transferred from {source.layer} on {source.hardware.name} to "
+                f"{self.layer} on {self.hardware.name}; allowed: layers of the same dimensions, on "
+                "the same accelerator"
+            )
+        return adopted(mapping, source.space, self.space, resize)
+
+    @property
+    def _dims(self) -> list[str]:
+        return [*self.space.extents]
 
     @property
     def layer(self) -> Layer:
@@ -110,9 +207,63 @@ class AnyProblem(Recomputed, ABC):
         return self.space.layer
 
     @property
-    def hardware(self) -> Hardware | Hierarchy:
+    def hardware(self) -> Accelerator:
         """What it is mapped to."""
         return self.space.hardware
+
+    def score(
+        self, points: Points, objective: Objective, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Evaluate int32[N, D] vectors only for their objective.
+
+        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
+        Both are those of ``evaluate``.
+        """
+        self.columns_of(objective)
+        rows = self.evaluate(points, threads)
+        return np.where(rows.status == OK, objective.function(rows.metrics), np.inf), rows.status
+
+    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
+        """Evaluate one vector of D integers, as a step of an environment shows it.
+
+        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
+        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
+        metrics, float64[M], NaN where there is no figure.
+        """
+        listed: Any = [vector]
+        points = self.space.as_points(listed, 1)
+        rows = self.evaluate(points)
+        (value,), (status,) = self.score(points, objective)
+        seen = _native.observations(rows.metrics)[0]
+        return seen, float(value), int(status), points[0], rows.metrics[0]
+
+    def time(self, points: Points) -> NDArray[np.float64]:
+        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
+        found = []
+        for point in points:
+            began = perf_counter()
+            self.evaluate(point[np.newaxis])
+            found.append(perf_counter() - began)
+        return np.array(found)
+
+    def typical(self, objective: Objective) -> float | None:
+        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
+
+        None if none of them is valid.
+        """
+        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
+        values, status = self.score(points, objective)
+        valid = values[status == OK]
+        return float(np.median(valid)) if len(valid) else None
+
+
+class NativeProblem(AnyProblem):
+    """A problem whose vectors the C++ core evaluates."""
+
+    @property
+    @abstractmethod
+    def _native(self) -> _native.BatchEvaluator | _native.HierarchyEvaluator:
+        """What evaluates points in the core."""
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
         """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
@@ -159,24 +310,9 @@ class AnyProblem(Recomputed, ABC):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
-    def typical(self, objective: Objective) -> float | None:
-        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
-
-        None if none of them is valid.
-        """
-        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
-        values, status = self.score(points, objective)
-        valid = values[status == OK]
-        return float(np.median(valid)) if len(valid) else None
-
-    @property
-    @abstractmethod
-    def _native(self) -> _native.BatchEvaluator | _native.HierarchyEvaluator:
-        """What evaluates points in the C++ core."""
-
 
 @dataclass(frozen=True)
-class Problem(AnyProblem):
+class Problem(NativeProblem):
     """A map space with a cost model: what mappers search and environments evaluate.
 
     Args:
@@ -202,7 +338,7 @@ class Problem(AnyProblem):
         require_type("guard", self.guard, bool, "True or False")
         model = find_model(self.model)
         model.require_hardware(self.hardware)
-        if self.space.cuts_windows and not model.cuts_windows:
+        if self.space.cuts_windows and "windows" not in model.abilities:
             whole = (s for s in SCHEMAS if not MapSpace(self.layer, self.hardware, s).cuts_windows)
             raise MapSpaceError(
                 f"schema '{self.space.schema}' tiles R or S, which {self.model} rejects; "
@@ -219,6 +355,74 @@ class Problem(AnyProblem):
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
         row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
+
+    @property
+    def schema(self) -> str:
+        """The schema of the map space."""
+        return self.space.schema
+
+    @property
+    def guarded(self) -> bool:
+        """Whether figures that no accelerator could reach are asked to be invalid."""
+        return self.guard
+
+    @property
+    def seed_text(self) -> str:
+        """What tells the random streams of this problem's searches from those of others."""
+        layer, space, hardware = self.layer, self.space, self.hardware
+        if hardware == PRESETS["unlimited"]:
+            # This preset was once called "paper"; under that name its seeds make the same searches.
+            hardware = replace(hardware, name="paper")
+        return (
+            f"{layer.operator} {layer.dimensions} {layer.stride} {hardware} {space.schema} "
+            f"{space.tiles} {self.model} {self.guard}"
+        )
+
+    def bound(self, objective: Objective) -> float | None:
+        """Return what no mapping goes below; None without a bound, or where figures are free."""
+        free = "guard" in self.abilities and not self.guard
+        return objective.bound(self.layer, self.hardware) if objective.bound and not free else None
+
+    def files(self, mapping: Mapping) -> Figures[str, str]:
+        """Return what files hold of a mapping: JSON, and MAESTRO's own format."""
+        return {".json": mapping.to_json(), ".m": mapping.to_m(self.layer)}
+
+    def moved_bits(self, mapping: Mapping) -> dict[str, float]:
+        """Return the bits of main memory for a valid mapping; none under a model without it."""
+        cost, _ = self.evaluate_mapping(mapping)
+        if cost is None or cost.offchip_read_words is None or cost.offchip_write_words is None:
+            return {}
+        words = cost.offchip_read_words + cost.offchip_write_words
+        return {"main memory": words * self.hardware.word_bytes * 8}
+
+    def missing_bytes(self, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
+        """Return the bytes that a vector lacks to fit, of ``L1`` (of a PE) and ``L2``."""
+        lacking = {
+            name: metrics[METRICS.index(field)] - getattr(self.hardware, field)
+            for name, field in (("L1", "l1_bytes"), ("L2", "l2_bytes"))
+        }
+        return {name: int(lack) for name, lack in lacking.items() if lack > 0}
+
+    def holding(self, mapping: Mapping) -> Problem:
+        """Return the problem, or one of another schema, whose space has a mapping.
+
+        Raises:
+            MapSpaceError: none has it.
+        """
+        return replace(self, space=self.space.holding(mapping))
+
+    def hardware_distance(self, other: AnyProblem) -> float:
+        """Return how far another problem's accelerator is: infinite from other models' spaces."""
+        if "levels" not in other.abilities:
+            return math.inf
+        return hardware_distance(self.hardware, cast(Problem, other).hardware)
+
+    def adopt(self, mapping: ArrayLike | Mapping, source: AnyProblem, resize: Resize) -> Points:
+        """Return the vector, int32[D], that is most like a mapping or vector of another problem."""
+        space = require(source, "levels", "this transfer").space
+        if isinstance(mapping, Mapping):
+            mapping = space.encode(mapping)
+        return adopted_levels(mapping, space, self.space, resize)
 
     def evaluate_as_row(self, mapping: Mapping) -> Rows:
         """Evaluate any mapping, from the space or not: a batch of one."""
@@ -275,7 +479,7 @@ class Problem(AnyProblem):
     @property
     def _may_cut_windows(self) -> bool:
         """Whether there are windows, and the model lets them be cut."""
-        return self.layer.is_convolution and find_model(self.model).cuts_windows
+        return self.layer.is_convolution and "windows" in self.abilities
 
     @property
     def _with_cut_windows(self) -> Problem:
@@ -339,7 +543,7 @@ class Problem(AnyProblem):
             self.model,
             self.layer.native,
             self.hardware.native,
-            guarded=self.guard and find_model(self.model).exploitable,
+            guarded=self.guard and "guard" in self.abilities,
         )
 
 
@@ -375,29 +579,29 @@ def _needs_cut_windows(layer: Layer, hardware: Hardware, tiles: str, model: str)
 @cache
 def _figures_of(model: str) -> frozenset[str]:
     layer = Layer("CONV", {"K": 4, "C": 4, "Y": 6, "X": 6, "R": 3, "S": 3})
-    return computed_figures(Problem(MapSpace(layer, Hardware(16)), model))
+    return _computed_figures(Problem(MapSpace(layer, Hardware(16)), model))
 
 
-def computed_figures(problem: AnyProblem) -> frozenset[str]:
-    """Return the names of the metrics that some of 100 random mappings have."""
+def _computed_figures(problem: AnyProblem) -> frozenset[str]:
     rows = problem.evaluate(problem.space.sample(_FIGURE_SAMPLES, np.random.default_rng(0)))
     computed = ~np.isnan(rows.metrics).all(axis=0)
-    return frozenset(np.array(_native.METRICS)[computed].tolist())
+    return frozenset(np.array(METRICS)[computed].tolist())
 
 
-def require_two_levels(problem: AnyProblem, what: str) -> Problem:
-    """Return a problem of mappings of two levels.
+def require(problem: AnyProblem, ability: str, what: str) -> Problem:
+    """Return a problem whose model has an ability; those that have one are of two levels.
 
     Args:
         problem: of any space.
-        what: cannot do with others.
+        ability: a name of ``ABILITIES``.
+        what: needs it.
 
     Raises:
-        ModelError: another one.
+        ModelError: the model lacks it.
     """
-    if not isinstance(problem, Problem):
+    if ability not in problem.abilities:
         raise ModelError(
-            f"{what} needs mappings of two levels, which model {problem.model} does not have; "
-            f"allowed: model {', '.join(MODELS)}"
+            f"{what} needs {ABILITIES[ability]}, which model {problem.model} does not have; "
+            f"allowed: model {', '.join(models_with(ability))}"
         )
-    return problem
+    return cast(Problem, problem)

@@ -6,38 +6,26 @@ Layers are compared by the loops that their dimensions stand for (``maestro_env.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from itertools import pairwise, product
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import ModelError
 from maestro_env.base.registry import look_up
-from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.mapspace import mapping as nouns
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name
-from maestro_env.mapspace.unit_cube import count_up_to
-from maestro_env.workloads.layer import Layer, loop_of, nest
+from maestro_env.mapspace.adopting import Resize
+from maestro_env.mapspace.space import Points
+from maestro_env.workloads.layer import Layer, nest
 
 NEAREST = 4
 """How many near layers a search starts from."""
 
-_WINDOWS = ("R", "S")
 OTHER_OPERATOR = 2.0
 """Octaves that another operator counts as."""
-
-# What decides no cost, or only through the energies.
-_NO_FIGURES = ("name", "clock_mhz", "technology", "offchip_cost_macs")
-
-Resize = Callable[[int, int, int], int]
-"""Returns the size of a tile in an extent, given its size and the whole that it is a tile of."""
 
 KEEPS: Mapping[str, Resize] = {
     "sizes": lambda size, whole, extent: min(size, extent),
@@ -70,33 +58,12 @@ def layer_distance(one: Layer, other: Layer) -> float:
     )
 
 
-def hardware_distance(one: Hardware, other: Hardware) -> float:
-    """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
-    return math.dist(hardware_octaves(one), hardware_octaves(other))
-
-
-def hardware_octaves(hardware: Hardware) -> list[float]:
-    """Return log2(1 + figure) of all figures that decide what a mapping costs."""
-    names = (field.name for field in fields(Hardware) if field.name not in _NO_FIGURES)
-    figures = [*(getattr(hardware, name) for name in names), *asdict(hardware.energies).values()]
-    return [math.log2(1 + figure) for figure in figures]
-
-
 def distance(one: AnyProblem, other: AnyProblem) -> float:
     """Return how far two problems are apart: their layers and their accelerators, in octaves.
 
     It is infinite if nothing can be transferred, as between accelerators of other memories.
     """
-    if isinstance(one, Problem) and isinstance(other, Problem):
-        hardware = hardware_distance(one.hardware, other.hardware)
-    else:
-        hardware = 0.0 if _same_parameters(one, other) else math.inf
-    return layer_distance(one.layer, other.layer) + hardware
-
-
-def _same_parameters(one: AnyProblem, other: AnyProblem) -> bool:
-    """Say whether vectors of two problems have the same parameters, whatever the extents."""
-    return one.hardware == other.hardware and [*one.space.extents] == [*other.space.extents]
+    return layer_distance(one.layer, other.layer) + one.hardware_distance(other)
 
 
 def nearest(problem: AnyProblem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
@@ -165,82 +132,7 @@ def transfer(
     for problem in (source, target):
         require_type("problem", problem, AnyProblem, "such as a Problem")
     resize = look_up("keep", keep, KEEPS)
-    if isinstance(source, HierarchyProblem) and isinstance(target, HierarchyProblem):
-        return _transfer_nest(mapping, source, target, resize)
-    source, target = (require_two_levels(each, "this transfer") for each in (source, target))
-    if isinstance(mapping, nouns.Mapping):
-        mapping = source.space.encode(mapping)
-    listed: Any = [mapping]
-    levels = source.space.decode(source.space.as_points(listed, 1)[0]).levels
-    space = target.space
-    values: dict[str, int | str] = {}
-    # What a level cuts: the extents, then the tiles of the level around it.
-    whole = {loop_of(source.layer, dim): size for dim, size in source.space.extents.items()}
-    parts = {loop_of(space.layer, dim): size for dim, size in space.extents.items()}
-    for name, level in zip(LEVELS, levels, strict=True):
-        loops = {loop_of(source.layer, loop.dim): loop for loop in level.loops}
-        tiles = {role: loop.size for role, loop in loops.items()}
-        parts = {
-            role: resize(tiles[role], whole[role], extent)
-            if role in tiles
-            else (extent if role in _WINDOWS else 1)
-            for role, extent in parts.items()
-        }
-        whole = tiles
-        values |= _tile_values(name, space, parts)
-        values[f"{name}_order"] = _order(loops, list(parts))
-        values[f"{name}_parallel"] = _parallel(loops, space, name)
-    pes, others = target.hardware.num_pes, source.hardware.num_pes
-    values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / others)
-    return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
-
-
-def _transfer_nest(
-    vector: Any, source: HierarchyProblem, target: HierarchyProblem, resize: Resize
-) -> Points:
-    """Do the same on an accelerator with any memories, parameter by parameter."""
-    if not _same_parameters(source, target):
-        raise ModelError(
-            f"nothing can be transferred from {source.layer} on {source.hardware.name} to "
-            f"{target.layer} on {target.hardware.name}; allowed: layers of the same dimensions, on "
-            "the same accelerator"
-        )
-    whole, extents = source.space.extents, target.space.extents
-    (point,) = source.space.clipped(source.space.as_points([vector], 1))
-    parameters = source.space.parameters
-    values = {each.name: each.values[at] for each, at in zip(parameters, point, strict=True)}
-    for name, dim in product(target.hardware.names, extents):
-        if (tile := tile_name(name, dim)) in values:
-            values[tile] = resize(int(values[tile]), whole[dim], extents[dim])
-    chosen = [_choice(each, values[each.name]) for each in target.space.parameters]
-    return np.array(chosen, dtype=np.int32)
-
-
-def _tile_values(level: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
-    sizes = zip(space.extents, parts.values(), strict=True)
-    return {tile_name(level, dim): size for dim, size in sizes}
-
-
-def _order(loops: Iterable[str], roles: Sequence[str]) -> int:
-    """Return the rank of the order of roles that is the loops' own; what they lack is outermost."""
-    own = [role for role in loops if role in roles]
-    order = [*(role for role in roles if role not in own), *own]
-    return lehmer_rank([roles.index(role) for role in order])
-
-
-def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace, level: str) -> str:
-    """Return the dimension that is parallel, or the longest that may be where it is missing."""
-    (wanted,) = (role for role, loop in loops.items() if loop.spatial)
-    dims = space.parallel_dims_of(level)
-    same = [dim for dim in dims if loop_of(space.layer, dim) == wanted]
-    return same[0] if same else max(dims, key=lambda dim: space.extents[dim])
-
-
-def _choice(parameter: Parameter, value: int | str) -> int:
-    """Return the choice of a value, of a size the largest one that is not above it."""
-    if not parameter.is_size:
-        return parameter.choice(value)
-    return max(int(count_up_to(parameter, np.array(value))) - 1, 0)
+    return target.adopt(mapping, source, resize)
 
 
 def layer_octaves(layer: Layer) -> list[float]:

@@ -24,7 +24,7 @@ from maestro_env.explanation.hierarchy import (
     nest_bottleneck,
     nest_status,
 )
-from maestro_env.explanation.hierarchy_parts import Fill, Utilization
+from maestro_env.explanation.hierarchy_parts import Utilization
 from maestro_env.explanation.neighbours import (
     Neighbour,
     better,
@@ -39,6 +39,7 @@ from maestro_env.explanation.traffic import (
     count_energy,
     count_traffic,
 )
+from maestro_env.hierarchy.fills import Fill
 
 __all__ = [
     "PARTS",

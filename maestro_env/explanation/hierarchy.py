@@ -20,10 +20,8 @@ from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
 from maestro_env.explanation.hierarchy_parts import (
-    Fill,
     Utilization,
     energy_of,
-    fills_of,
     reuse_of,
     traffic_of,
     utilization_of,
@@ -47,6 +45,7 @@ from maestro_env.hierarchy.evaluation import (
     HierarchyEvaluator,
     NestMapping,
 )
+from maestro_env.hierarchy.fills import Fill, fills_of
 from maestro_env.hierarchy.floors import tensor_words
 from maestro_env.hierarchy.written import nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace

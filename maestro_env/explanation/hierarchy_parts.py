@@ -41,26 +41,6 @@ class Utilization:
         return self.time * math.prod(self.fanouts.values()) * of_unit
 
 
-@dataclass(frozen=True)
-class Fill:
-    """How full a memory, or its room for a tensor, is; of one instance.
-
-    Args:
-        name: of the physical memory, followed by that of the tensor if each has its room.
-        needed_bits: of all tiles, as often as they are held.
-        capacity_bits: None without limit.
-    """
-
-    name: str
-    needed_bits: float
-    capacity_bits: int | None
-
-    @property
-    def share(self) -> float | None:
-        """Share of the capacity, None without limit."""
-        return None if self.capacity_bits is None else self.needed_bits / self.capacity_bits
-
-
 def utilization_of(
     evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost
 ) -> Utilization:
@@ -163,16 +143,3 @@ def reuse_of(hierarchy: Hierarchy, cost: HierarchyCost, tensor: str) -> tuple[St
         place, wanted = moved.parent, moved.parent_words
     latched = stages[0].avoided > 0
     return tuple(stages[0 if latched or len(stages) == 1 else 1 :])
-
-
-def fills_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Iterator[Fill]:
-    """Yield how full the memories are, but for main memory."""
-    for element in hierarchy.elements[1:]:
-        if not isinstance(element, MemoryElement) or element.pool is not None:
-            continue
-        bits = cost.tile_bits[element.name]
-        if isinstance(element.capacity_bits, Mapping):
-            for tensor, room in element.capacity_bits.items():
-                yield Fill(f"{element.name} {tensor}", bits[tensor], room)
-        elif any(bits.values()):
-            yield Fill(element.name, sum(bits.values()), element.capacity_bits)

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from maestro_env.accelerators.hierarchy import MemoryElement
-from maestro_env.base.errors import MapSpaceError
-from maestro_env.evaluation.cost import METRICS
-from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, require_two_levels
+from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.status import OK, STATUSES
-from maestro_env.explanation.hierarchy_parts import fills_of
-from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import LEVELS, SCHEMAS, MapSpace, Points, Space, lehmer_rank
+from maestro_env.mapspace.space import Points, Space, lehmer_rank
 
-_L1_BYTES, _L2_BYTES = METRICS.index("l1_bytes"), METRICS.index("l2_bytes")
 # A smaller relative change is one of rounding.
 _ROUNDING = 1e-12
 
@@ -75,8 +65,7 @@ def find_neighbours(
     Raises:
         MapSpaceError: no schema has such a mapping, neither that of the problem nor another.
     """
-    if isinstance(problem, Problem):
-        problem = replace(problem, space=_space_of(problem.space, mapping))
+    problem = problem.holding(mapping)
     space = problem.space
     point = space.encode(mapping)
     orders = _orders(space, point)
@@ -122,39 +111,12 @@ def _first_of_each(neighbours: Iterable[Neighbour], objective: str, valid: bool)
     return list(found.values())
 
 
-def _space_of(space: MapSpace, mapping: Mapping) -> MapSpace:
-    """Return the space, or one of another schema, that has a mapping."""
-    first: MapSpaceError | None = None
-    for schema in dict.fromkeys([space.schema, *SCHEMAS]):
-        found = replace(space, schema=schema)
-        try:
-            found.encode(mapping)
-        except MapSpaceError as error:
-            first = first or error
-        else:
-            return found
-    assert first is not None
-    raise first
-
-
 def _orders(space: Space, point: Points) -> dict[str, list[str]]:
     """Return the dimensions of the loops of each level or memory, outermost first.
 
     They are by the name of the parameter. Loops that cut nothing are last.
     """
-    mapping = space.decode(point)
-    if isinstance(space, MapSpace):
-        loops = {
-            name: [loop.dim for loop in level.loops]
-            for name, level in zip(LEVELS, mapping.levels, strict=True)
-        }
-    else:
-        assert isinstance(space, HierarchySpace)
-        loops = {
-            element.name: [dim for dim, _ in cutting]
-            for element, cutting in zip(space.hardware.elements, mapping, strict=True)
-            if isinstance(element, MemoryElement)
-        }
+    loops = space.loops(space.decode(point))
     return {
         f"{name}_order": [*dims, *(dim for dim in space.extents if dim not in dims)]
         for name, dims in loops.items()
@@ -214,23 +176,5 @@ def _evaluated(
             points[row],
             STATUSES[rows.status[row]],
             {name: float(value[row] / value[0]) - 1 for name, value in values.items()},
-            _over(problem, points[row], rows.metrics[row]),
+            problem.missing_bytes(points[row], rows.metrics[row]),
         )
-
-
-def _over(problem: AnyProblem, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
-    """Return the bytes that are missing, by memory."""
-    if isinstance(problem, HierarchyProblem):
-        cost, _ = problem.space.evaluator.evaluate(problem.space.decode(point))
-        return {
-            fill.name: math.ceil((fill.needed_bits - fill.capacity_bits) / 8)
-            for fill in (() if cost is None else fills_of(problem.hardware, cost))
-            if fill.capacity_bits is not None and fill.needed_bits > fill.capacity_bits
-        }
-    hardware = require_two_levels(problem, "L1 and L2").hardware
-    limits = {"L1": (_L1_BYTES, hardware.l1_bytes), "L2": (_L2_BYTES, hardware.l2_bytes)}
-    return {
-        name: int(metrics[column] - room)
-        for name, (column, room) in limits.items()
-        if metrics[column] > room
-    }

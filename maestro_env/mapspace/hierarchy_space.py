@@ -132,6 +132,15 @@ class HierarchySpace(Space):
             raise MapSpaceError(f"the space of {self.layer} has no such mapping")
         return point
 
+    def loops(self, mapping: NestMapping) -> dict[str, list[str]]:
+        """Return the dimensions of the loops of each memory, outermost first."""
+        elements = zip(self.hardware.elements, mapping, strict=True)
+        return {
+            element.name: [dim for dim, _ in loops]
+            for element, loops in elements
+            if isinstance(element, MemoryElement)
+        }
+
     def _cutting(self, loops: list[tuple[int, int, int]]) -> list[list[int]]:
         """Return the loops that cut something, those of fan-outs in the order of dimensions."""
         box, found = self.evaluator.shape.native(), []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
@@ -92,7 +92,7 @@ class Space(Recomputed, ABC):
     """
 
     layer: Layer
-    hardware: Hardware | Hierarchy
+    hardware: Accelerator
 
     @property
     @abstractmethod
@@ -147,6 +147,10 @@ class Space(Recomputed, ABC):
     @abstractmethod
     def encode(self, mapping: Any) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``."""
+
+    @abstractmethod
+    def loops(self, mapping: Any) -> dict[str, list[str]]:
+        """Return the dimensions of the loops of each level or memory, outermost first."""
 
     def as_points(self, values: ArrayLike, n: int) -> Points:
         """Return ``n`` vectors as int32[n, D]; their range is left to the core to check."""
@@ -267,6 +271,29 @@ class MapSpace(Space):
         if self.decode(point) != mapping:
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
+
+    def loops(self, mapping: nouns.Mapping) -> dict[str, list[str]]:
+        """Return the dimensions of the loops of each level, outermost first."""
+        levels = zip(LEVELS, mapping.levels, strict=True)
+        return {name: [loop.dim for loop in level.loops] for name, level in levels}
+
+    def holding(self, mapping: nouns.Mapping) -> MapSpace:
+        """Return the space, or that of another schema, that has a mapping.
+
+        Raises:
+            MapSpaceError: none has it.
+        """
+        first: MapSpaceError | None = None
+        for schema in dict.fromkeys([self.schema, *SCHEMAS]):
+            found = replace(self, schema=schema)
+            try:
+                found.encode(mapping)
+            except MapSpaceError as error:
+                first = first or error
+            else:
+                return found
+        assert first is not None
+        raise first
 
     @cached_property
     def clipped_columns(self) -> list[tuple[int, int]]:

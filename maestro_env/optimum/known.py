@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def known_optimum(
         MaestroEnvError: no such layer, hardware or objective.
     """
     objective = find_objective(objective)
-    if isinstance(problem, AnyProblem):
+    if not isinstance(problem, str | Layer):
         if hardware is not None:
             raise ArgumentTypeError(
                 f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
@@ -101,9 +102,9 @@ def known_optimum(
         problem = Problem(
             MapSpace(layer, find_hardware("unlimited" if hardware is None else hardware))
         )
-    if not isinstance(problem, Problem) or problem.model != "exact":
+    if "proof" not in problem.abilities:
         return None
-    space = problem.space
+    space = cast(Problem, problem).space
     key = _key(space.layer.shape, space.hardware, space.schema, space.tiles, objective)
     row = _table().get(key)
     if row is None:
@@ -118,7 +119,7 @@ def known_optimum(
     )
 
 
-def known_values(problem: Problem, objective: Objective) -> tuple[float, float]:
+def known_values(problem: AnyProblem, objective: Objective) -> tuple[float, float]:
     """Return value and bound of the known optimum; NaN where nothing is known."""
     known = known_optimum(problem, objective)
     return (math.nan, math.nan) if known is None else (known.value, known.bound)

@@ -12,6 +12,7 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.evaluator import Best
+from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
@@ -140,8 +141,9 @@ def require_bounded(problem: Problem, objective: Objective) -> None:
     """
     require_type("problem", problem, Problem, "of a MapSpace")
     require_type("objective", objective, Objective, "see find_objective")
-    if problem.model != "exact":
-        raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
+    if "proof" not in problem.abilities:
+        allowed = ", ".join(models_with("proof"))
+        raise OptimumError(f"model {problem.model} has no bounds; allowed: {allowed}")
     if problem.layer.operator == "TRCONV":
         raise OptimumError("model exact has no figures of operator TRCONV; give a CONV")
     if unbounded := [name for name in objective.factors if name not in _BOUNDED]:

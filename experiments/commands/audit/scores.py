@@ -69,7 +69,7 @@ class Auditor:
     """
 
     def __init__(self, goal: Goal) -> None:
-        layer, hardware = goal.two_levels.layer, goal.two_levels.hardware
+        layer, hardware = goal.require("levels").layer, goal.require("levels").hardware
         # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
         # mappings.
         space = MapSpace(layer, hardware)

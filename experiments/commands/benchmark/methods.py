@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.evaluation.transfer import Mapped
 from maestro_env.experiments.commands.benchmark.program import ProgramMapper, split_command
 from maestro_env.experiments.problems.held import Held
@@ -120,7 +120,7 @@ def training_library(held: frozenset[str], labels: str | None) -> Library:
 def _labelled(labels: str) -> list[Entry]:
     return [
         (
-            Mapped(require_two_levels(each.task.problem, "a label"), each.points[0]),
+            Mapped(require(each.task.problem, "levels", "a label"), each.points[0]),
             each.task.objective.factors,
         )
         for each in read_labels(Path(labels))

@@ -19,7 +19,7 @@ import numpy as np
 
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.benchmark.talking import Program, ProgramError
 from maestro_env.experiments.problems.held import described
 from maestro_env.mappers.base import Mapper, NoConfig
@@ -94,7 +94,7 @@ def _say(program: Program, told: dict[str, Any]) -> None:
 
 def _told(evaluator: Evaluator, budget: int, seed: int) -> dict[str, Any]:
     """Return what a program learns of a problem, as JSON holds it."""
-    problem = require_two_levels(evaluator.problem, "a program")
+    problem = require(evaluator.problem, "levels", "a program")
     return {
         "format": FORMAT,
         **described(problem, evaluator.objective),

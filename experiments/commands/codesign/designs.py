@@ -10,8 +10,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.experiments.commands.codesign.grid import Grid, area_of
-from maestro_env.experiments.search.accelerators import Accelerator
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.experiments.commands.codesign.grid import Grid
 from maestro_env.experiments.search.goals import make_goal
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
@@ -80,7 +80,7 @@ def designs_of(results: Results, grid: Grid) -> Iterator[Design]:
                 for each in (values, bounds)
             )
             gap = None if math.isnan(least_sum) else max(found_sum / least_sum - 1, 0.0)
-            has = hardware, grid.sizes[hardware.name], area_of(hardware, grid.technology)
+            has = hardware, grid.sizes[hardware.name], grid.area_um2(hardware)
             takes = float(latency[index]), float(energy[index])
             yield Design(part.name, *has, *takes, unmapped, found_sum, gap)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.experiments.commands.codesign.designs import Design
 from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid
-from maestro_env.experiments.search.accelerators import Accelerator
 
 
 class Explorer(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
-from maestro_env.evaluation.hierarchy_problem import MODEL
+from maestro_env.evaluation.models import MODELS
 from maestro_env.experiments.network.layer_search import OF_ANY_MEMORIES
 from maestro_env.experiments.search.goals import AnyProblemConfig
 from maestro_env.experiments.shell.flags import (
@@ -16,6 +16,7 @@ from maestro_env.experiments.shell.flags import (
     resume_option,
     svg_option,
 )
+from maestro_env.models import ANY_MEMORIES
 from maestro_env.prior.proposals import PROPOSALS
 
 WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas)
@@ -69,7 +70,7 @@ class _Designs:
     mapper: str | None = option(
         None,
         f"mapper of every layer, as for run (default: {_MAPPER}; {OF_ANY_MEMORIES['mapper']} under "
-        f"model {MODEL})",
+        f"model {ANY_MEMORIES})",
     )
     samples: int = option(1000, "evaluations per layer", least=1)
     seed: int = option(0, "seed of all searches")
@@ -93,5 +94,7 @@ class Config(AnyProblemConfig, _Designs):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.mapper is None:
-            mapper = OF_ANY_MEMORIES["mapper"] if self.model == MODEL else _MAPPER
+            mapper = (
+                _MAPPER if "levels" in MODELS[self.model].abilities else OF_ANY_MEMORIES["mapper"]
+            )
             object.__setattr__(self, "mapper", mapper)

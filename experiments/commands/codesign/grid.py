@@ -7,18 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import cast
 
-from maestro_env.accelerators.finding import find_hardware, find_hierarchy, written_entries
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.hierarchy_file import hierarchy_text
-from maestro_env.accelerators.silicon import area_um2
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, find_technology
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
-from maestro_env.environments.texts import text_of
-from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.experiments.commands.codesign.elements import (
     Values,
     given_axes,
@@ -26,10 +23,11 @@ from maestro_env.experiments.commands.codesign.elements import (
     standard_axes,
 )
 from maestro_env.experiments.commands.codesign.flags import WITH_AREAS, Config
-from maestro_env.experiments.search.accelerators import Accelerator
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
 from maestro_env.experiments.study.sweep.grid_axes import AXES
+from maestro_env.models import has_levels, room_of
+from maestro_env.models.room import Room
 
 _MOST = 100_000
 
@@ -60,9 +58,7 @@ class Grid:
         """The accelerators in the budget, by their values; those of the first axis change last."""
         made = {values: self._make(values) for values in product(*self.axes.values())}
         return {
-            values: each
-            for values, each in made.items()
-            if area_of(each, self.technology) <= self.budget_um2
+            values: each for values, each in made.items() if self.area_um2(each) <= self.budget_um2
         }
 
     @cached_property
@@ -76,14 +72,24 @@ class Grid:
     @property
     def least_um2(self) -> float:
         """Area of the smallest accelerator."""
-        return area_of(self._make(tuple(map(min, self.axes.values()))), self.technology)
+        return self.area_um2(self._make(tuple(map(min, self.axes.values()))))
+
+    @property
+    def room(self) -> Room:
+        """What the cost model does with the accelerators."""
+        return room_of(self.base.MODEL)
+
+    def area_um2(self, accelerator: Accelerator) -> float:
+        """Return the area of PEs and buffers of one of the accelerators."""
+        return self.room.area_um2(accelerator, self.technology)
 
     def _make(self, values: Values) -> Accelerator:
-        if isinstance(self.base, Hierarchy):
-            return sized(self.base, self.technology, dict(zip(self.axes, values, strict=True)))
+        if not has_levels(self.base):
+            named = dict(zip(self.axes, values, strict=True))
+            return sized(cast(Hierarchy, self.base), self.technology, named)
         pes, l1, l2, noc, offchip = values
         return replace(
-            self.base,
+            cast(Hardware, self.base),
             technology=self.technology,
             num_pes=pes,
             l1_bytes=l1,
@@ -94,32 +100,17 @@ class Grid:
         )
 
 
-def area_of(accelerator: Accelerator, technology: Technology) -> float:
-    """Return the area in um^2 of the PEs and buffers that an accelerator of a technology has."""
-    if isinstance(accelerator, Hierarchy):
-        return area_um2(accelerator, technology)
-    priced = replace(accelerator, technology=technology)
-    return priced.area_um2(priced.l1_bytes, priced.l2_bytes)
-
-
-def hardware_yaml(accelerator: Accelerator) -> str:
-    """Return an accelerator as a file that ``--hardware`` takes."""
-    if isinstance(accelerator, Hierarchy):
-        return hierarchy_text(accelerator)
-    entries = written_entries(text_of(accelerator))
-    return "".join(f"{key}: {value}\n" for _, key, value in entries)
-
-
 def make_grid(config: Config) -> Grid:
     """Make the grid that flags describe.
 
     Raises:
         MaestroEnvError: values that cannot be, too many, or none within the area.
     """
-    base = (find_hierarchy if config.model == MODEL else find_hardware)(config.hardware)
+    base = room_of(config.model).find(config.hardware)
     technology = _technology(config, base)
     axes = _axes(config, base)
-    budget = area_of(base, technology) if config.area is None else config.area * UM2_A_MM2
+    room = room_of(base.MODEL)
+    budget = room.area_um2(base, technology) if config.area is None else config.area * UM2_A_MM2
     grid = Grid(base, technology, axes, budget)
     if grid.size > _MOST:
         raise UsageError(
@@ -138,14 +129,14 @@ def _technology(config: Config, base: Accelerator) -> Technology:
 
     It has areas, or is the default of two buffers.
     """
-    two_buffers = isinstance(base, Hardware)
+    two_buffers = has_levels(base)
     if (given := config.technology) is None:
         fitting = [TECHNOLOGIES[name] for name in WITH_AREAS]
-        if isinstance(base, Hardware):
-            fitting.insert(0, base.technology)
-            words: float = base.word_bytes
+        if two_buffers:
+            fitting.insert(0, cast(Hardware, base).technology)
+            words: float = cast(Hardware, base).word_bytes
         else:
-            words = base.word_bits / 8
+            words = cast(Hierarchy, base).word_bits / 8
         for technology in fitting:
             if technology.has_areas and technology.word_bytes in (None, words):
                 return technology
@@ -165,20 +156,21 @@ def _technology(config: Config, base: Accelerator) -> Technology:
 
 def _axes(config: Config, base: Accelerator) -> dict[str, Values]:
     """Return the axes that flags ask for; refuse flags of the other kind of accelerator."""
-    if isinstance(base, Hardware):
+    if has_levels(base):
         if config.sizes is not None:
             fields = ", ".join(map(_flag, AXES))
             raise UsageError(
                 f"--sizes: {config.hardware} has two buffers; allowed: {fields}, or --hardware "
                 "that is described with all its memories"
             )
-        return {name: _axis(config, name, base) for name in AXES}
+        return {name: _axis(config, name, cast(Hardware, base)) for name in AXES}
     if changed := [name for name in AXES if getattr(config, name) != getattr(Config, name)]:
         raise UsageError(
             f"{_flag(changed[0])}: {config.hardware} is described with all its memories; allowed: "
             "--sizes, or --model exact where it has a two-buffer form"
         )
-    return standard_axes(base) if config.sizes is None else given_axes(base, config.sizes)
+    elements = cast(Hierarchy, base)
+    return standard_axes(elements) if config.sizes is None else given_axes(elements, config.sizes)
 
 
 def _flag(name: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.commands.codesign.designs import Design
 from maestro_env.experiments.commands.codesign.elements import Values
 from maestro_env.experiments.commands.codesign.grid import Grid
-from maestro_env.experiments.search.accelerators import Accelerator
 
 try:
     import optuna

@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.silicon import has_energies
-from maestro_env.environments.texts import text_of_technology
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.technologies import technology_text
 from maestro_env.experiments.commands.codesign.designs import (
     Design,
     above_bound,
@@ -20,9 +19,8 @@ from maestro_env.experiments.commands.codesign.designs import (
     workloads,
 )
 from maestro_env.experiments.commands.codesign.flags import Config
-from maestro_env.experiments.commands.codesign.grid import Grid, hardware_yaml
+from maestro_env.experiments.commands.codesign.grid import Grid
 from maestro_env.experiments.commands.codesign.plots import draw_front
-from maestro_env.experiments.search.accelerators import Accelerator, accelerator_record
 from maestro_env.experiments.shell.files import (
     distinct_name,
     ensure_directory,
@@ -42,6 +40,7 @@ from maestro_env.experiments.study.sweep.fronts import (
     some_of,
 )
 from maestro_env.experiments.study.sweep.grid_axes import axes_of
+from maestro_env.models import accelerator_record
 
 _MOST_LINES = 10
 
@@ -101,7 +100,7 @@ def report(outcome: Explored, directory: Path) -> None:
     ensure_directory(folder)
     for design in outcome.front:
         name = distinct_name(design.hardware.name)
-        write_text(folder / f"{name}.yaml", hardware_yaml(design.hardware))
+        write_text(folder / f"{name}.yaml", outcome.grid.room.file_text(design.hardware))
     entry = _described(outcome)
     write_record(directory / RECORD, entry)
     _tell_unmapped(outcome)
@@ -143,8 +142,8 @@ def _described(outcome: Explored) -> dict[str, Any]:
         "networks": [part.name for part in outcome.sweep.sets],
         **{name: getattr(config, name) for name in ("objective", "mapper", "samples", "seed")},
         "search": config.search,
-        "technology": text_of_technology(grid.technology),
-        "own_energies": isinstance(grid.base, Hierarchy) and has_energies(grid.base),
+        "technology": technology_text(grid.technology),
+        "own_energies": grid.room.has_energies(grid.base),
         "base": accelerator_record(grid.base),
         "grid": {name: list(values) for name, values in grid.axes.items()},
         "budget_um2": grid.budget_um2,

@@ -93,7 +93,7 @@ def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
 def _describe(config: Config, goals: dict[str, Goal]) -> dict[str, Any]:
     """Return everything that decides the rows, as JSON."""
     goal = next(iter(goals.values()))
-    problem, searched = goal.two_levels, config.draw not in DRAWS
+    problem, searched = goal.require("levels"), config.draw not in DRAWS
     return {
         "problem": {
             "hardware": problem.hardware.record(),

@@ -86,7 +86,7 @@ def _write(part: DataFile, draw: str, seed: int) -> DataFile:
     if part.path.exists():
         _require_whole(part)
     else:
-        problem = part.goal.two_levels
+        problem = part.goal.require("levels")
         points = _draw(part, draw, seed)
         table = to_table(problem.space, points, _evaluate(problem, points))
         ensure_directory(part.path.parent)

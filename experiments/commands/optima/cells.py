@@ -30,7 +30,7 @@ def cells_of(config: Config) -> list[OptimumCell]:
     for layer, machine, objective in product(shapes.values(), hardware, _names(config.objectives)):
         nameless = Layer(layer.operator, layer.extents, layer.stride)
         goal = make_goal(flags, nameless, machine, objective)
-        require_bounded(goal.two_levels, goal.objective)
+        require_bounded(goal.require("levels"), goal.objective)
         cells.append(OptimumCell(goal, layer.name))
     return cells
 

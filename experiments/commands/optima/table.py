@@ -21,7 +21,7 @@ def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
 
 
 def _line(goal: Goal, optimum: KnownOptimum) -> dict[str, str]:
-    space = goal.two_levels.space
+    space = goal.require("levels").space
     return {
         "layer": space.layer.shape,
         "hardware": space.hardware.name,

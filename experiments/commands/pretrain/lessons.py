@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.problem import Problem, require_two_levels
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.experiments.commands.pretrain.near_optima import neighbours
 from maestro_env.experiments.problems import drawn
 from maestro_env.experiments.problems.labels import Label
@@ -54,7 +54,7 @@ class Lesson:
 
     def __init__(self, task: Task, best: float = math.inf) -> None:
         self.task, self.best = task, best
-        problem = require_two_levels(task.problem, "a lesson")
+        problem = require(task.problem, "levels", "a lesson")
         self.space, self.proposer = problem.space, Proposer(problem, task.objective)
 
     def values(self, points: Points) -> NDArray[np.float64]:

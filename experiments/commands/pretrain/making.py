@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.pretrain.near_optima import NearEvaluator
 from maestro_env.experiments.problems.labels import SUFFIX, Label, write_labels
 from maestro_env.experiments.problems.training import is_bounded, training_problem
@@ -97,7 +97,7 @@ def make_label(task: Task, rng: np.random.Generator) -> Label | None:
     It takes ``ga_log`` to start with, then the search for the optimum with a limit of boxes, then
     the neighbours of the best mappings. So the label depends on the random stream alone.
     """
-    problem, objective = require_two_levels(task.problem, "a label"), task.objective
+    problem, objective = require(task.problem, "levels", "a label"), task.objective
     if not is_bounded(problem, objective):
         return None
     evaluator = NearEvaluator(problem, objective)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
 from maestro_env.mappers.parts.choices import orders_of, ranks_of, sizes_at
 from maestro_env.mapspace.parameter import Parameter
@@ -37,7 +37,7 @@ class NearEvaluator(Evaluator):
     @property
     def space(self) -> MapSpace:
         """The map space of the problem."""
-        return require_two_levels(self.problem, "an evaluator of neighbours").space
+        return require(self.problem, "levels", "an evaluator of neighbours").space
 
     def record(self, points: Points, batch: Batch) -> None:
         super().record(points, batch)

@@ -15,7 +15,6 @@ from maestro_env.experiments.pages.found import Curve, Found, bound_and_gap
 from maestro_env.experiments.pages.sections import Section, distinct
 from maestro_env.experiments.proving.proof import bear_out
 from maestro_env.experiments.proving.records import ProofRecord
-from maestro_env.experiments.search.accelerators import recorded_accelerator
 from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
@@ -31,6 +30,7 @@ from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.study.study import read_all
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
 from maestro_env.mapspace.space import TILES
+from maestro_env.models import recorded_accelerator
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
@@ -126,7 +126,7 @@ def _optimum(directory: Path) -> Section:
         found=tuple(found),
         notes=tuple(notes),
         command=f"{PROGRAM} optimum ... --resume --out {shlex.quote(str(directory))}",
-        settings={"layer": name, "schema": goal.schema},
+        settings={"layer": name, "schema": goal.problem.schema},
         versions=distinct([entry["versions"]]),
     )
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
@@ -15,11 +16,11 @@ from maestro_env.base.yaml_file import read_yaml_file
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import AUTO
-from maestro_env.experiments.search.accelerators import Accelerator, find_accelerator, model_of
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.search.named_mappers import find_mappers
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
+from maestro_env.models import find_accelerator, model_of
 from maestro_env.workloads.finding import find_layer, find_network
 
 _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.environments.texts import text_of_technology
+from maestro_env.accelerators.technologies import technology_text
 from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
 from maestro_env.experiments.commands.verify.certificate.stream import CertificateError
 from maestro_env.experiments.shell import cli
@@ -80,5 +80,5 @@ def _told(verified: Verified) -> Iterator[str]:
 def _figures(hardware: Hardware) -> str:
     """Return all that an accelerator has but its name, as ``--hardware`` takes it."""
     said = {each.name: getattr(hardware, each.name) for each in fields(Hardware)}
-    said["technology"] = text_of_technology(hardware.technology)
+    said["technology"] = technology_text(hardware.technology)
     return ",".join(f"{key}={value}" for key, value in said.items() if key != "name")

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from maestro_env.experiments.search.accelerators import Accelerator, accelerator_record
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
 from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.models import accelerator_record
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network, gather, shape_of
 
@@ -212,7 +213,7 @@ def make_sweep(
         named.append((LAYERS, tuple(replace(each, count=1) for each in layers)))
     _require_different("networks", [name for name, _ in named])
     _require_different("hardware", [each.name for each in hardware])
-    keys = ((each.name, replace(each, name="")) for each in hardware)
+    keys = ((each.name, replace(cast(Any, each), name="")) for each in hardware)
     require_distinct("hardware", keys, "the same accelerator")
     # Equal layers are counted under the name of the first; names that repeat get a number.
     distinct = gather("sweep", (each for _, parts in named for each in parts)).layers

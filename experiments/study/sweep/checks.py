@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from maestro_env.evaluation.hierarchy_problem import MODEL
 from maestro_env.evaluation.models import find_model
 from maestro_env.experiments.shell.telling import tell
 from maestro_env.experiments.shown.progress import Bar
@@ -26,7 +25,7 @@ def check(sweep: Sweep) -> None:
     strided = sum(layer.is_strided for layer in sweep.layers)
     warnings = [_of_mapper(sweep, mapper) for mapper in sweep.mappers]
     model = sweep.problem.model
-    if strided and model != MODEL and find_model(model).miscounts_strides:
+    if strided and find_model(model).miscounts_strides:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
     tell(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
 

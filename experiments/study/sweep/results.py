@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from maestro_env.experiments.shown.statistics import Floats, iqm
 from maestro_env.experiments.shown.tables import Keyed, Sheet, figure, named, significant
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
 from maestro_env.experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
+from maestro_env.models import has_levels
 
 TABLE = "results.csv"
 """The table of all cells."""
@@ -84,8 +85,7 @@ class Results:
         """Return the area of accelerators with such buffers, float64[M, H, O, S]."""
         area = np.full(l1_bytes.shape, np.inf)
         for place in zip(*np.nonzero(np.isfinite(l1_bytes)), strict=True):
-            hardware = self.sweep.hardware[place[1]]
-            assert isinstance(hardware, Hardware)
+            hardware = cast(Hardware, self.sweep.hardware[place[1]])
             area[place] = hardware.area_um2(float(l1_bytes[place]), float(l2_bytes[place]))
         return area
 
@@ -182,7 +182,7 @@ def summary_sheet(results: Results, summary: Sequence[tuple[Any, ...]]) -> Sheet
     )
     rows = [_cells(dict(zip(SUMMARY, row, strict=True))) for row in summary[:_MOST_ROWS]]
     needs = "; buffers are as large as the most demanding layer needs"
-    sized = any(isinstance(each, Hardware) for each in sweep.hardware)
+    sized = any(map(has_levels, sweep.hardware))
     note = (
         "Interquartile means over seeds. Latency and energy are sums over all executions of the "
         f"layers, EDP is their product{needs if sized else ''}. "

@@ -13,7 +13,7 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.problem import require_two_levels
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.papers.sparse.transformer.quality import COUNTS, Quality, quality
 from maestro_env.experiments.papers.sparse.transformer.shards import (
@@ -144,7 +144,7 @@ class Pretraining(Case[Trained, Setup]):
         sparse = loss if way.window is None else mean_loss(model, held, way.window)
 
         def spend(evaluator: Evaluator, rng: np.random.Generator) -> None:
-            problem = require_two_levels(evaluator.problem, "a transformer")
+            problem = require(evaluator.problem, "levels", "a transformer")
             evaluator.evaluate(propose(model, problem, evaluator.objective, COUNTS[-1], rng))
 
         def show_rest(share: float, note: str) -> None:

@@ -1,0 +1,127 @@
+"""The model ``hierarchy``: accelerators with any number of memories and fan-outs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
+from typing import Any
+
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.finding import built_chips, find_hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
+from maestro_env.accelerators.silicon import area_um2, has_energies, priced
+from maestro_env.accelerators.technologies import TECHNOLOGIES
+from maestro_env.accelerators.technology import Technology
+from maestro_env.base.errors import HardwareError, MapSpaceError, ModelError, printable, quoted
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.models import models_with
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AUTO, AnyProblem
+from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.models.room import Room
+from maestro_env.workloads.layer import Layer
+
+_WIDTH = 80
+# By bits of a word: technologies with energies of network and main memory.
+_TECHNOLOGIES = {8: "cmos40", 16: "cmos40-16bit"}
+
+
+class AnyMemories(Room):
+    """The model of accelerators that are described with all their memories."""
+
+    def find(self, text: str | Hierarchy) -> Hierarchy:
+        """Return what ``find_hierarchy`` returns."""
+        if isinstance(text, Accelerator) and self.model != text.MODEL:
+            raise ModelError(
+                f"model {self.model} does not know accelerators of two buffers, such as "
+                f"{text.name}; allowed: a Hierarchy, or model {', '.join(models_with('levels'))}"
+            )
+        return find_hierarchy(text)
+
+    def problems(
+        self,
+        layers: Sequence[Layer],
+        accelerator: str | Hierarchy,
+        schema: str = AUTO,
+        tiles: str = "integers",
+        guard: bool = True,
+    ) -> list[AnyProblem]:
+        """Return a ``HierarchyProblem`` for each layer; there is one schema, and no guard."""
+        found = self.find(accelerator)
+        if schema != AUTO:
+            raise MapSpaceError(f"schema is {quoted(schema)}; allowed under {self.model}: {AUTO}")
+        return [HierarchyProblem(HierarchySpace(each, found, tiles)) for each in layers]
+
+    def text(self, accelerator: Hierarchy) -> str:
+        """Return its name if that is a chip's, else its YAML."""
+        name = accelerator.name
+        known = name in built_chips() and find_hierarchy(name) == accelerator
+        return name if known else hierarchy_text(accelerator)
+
+    def file_text(self, accelerator: Hierarchy) -> str:
+        """Return its YAML."""
+        return hierarchy_text(accelerator)
+
+    def recorded(self, text: str) -> Hierarchy:
+        """Read the YAML, which names no file."""
+        return read_hierarchy(text, "recorded accelerator")
+
+    def figures(self, accelerator: Hierarchy) -> dict[str, Any]:
+        """Return a text for each element and for the MAC units."""
+        parts = {printable(each.name): stated_fields(each) for each in accelerator.elements}
+        parts["mac"] = stated_fields(accelerator.mac)
+        texts = {
+            name: ", ".join(f"{field} {value}" for field, value in part.items())
+            for name, part in parts.items()
+        }
+        facts = {name: getattr(accelerator, name) for name in ("name", "word_bits", "clock_mhz")}
+        return facts | texts
+
+    def summary(self, accelerator: Hierarchy) -> Iterator[str]:
+        """Yield the model, the MACs, and the memories from outside, with bytes of an instance."""
+        peak = accelerator.peak_macs_per_cycle
+        parts = [f"{peak:,.0f} MACs a cycle" if math.isfinite(peak) else "no limit of MACs"]
+        held = [each for each in accelerator.elements if isinstance(each, MemoryElement)]
+        for memory in (each for each in held if each.pool is None):
+            given = memory.capacity_bits
+            bits = sum(given.values()) if isinstance(given, Mapping) else given
+            parts.append(memory.name if bits is None else f"{memory.name} {bits / 8:,.0f} B")
+        yield from wrap(f"model {self.model}: {', '.join(parts)}", _WIDTH)
+
+    def with_energies(self, accelerator: Hierarchy) -> Hierarchy:
+        """Return it with energies of a technology of its words, which the name then says.
+
+        None has them where the technology does not know all of its memories.
+        """
+        technology = TECHNOLOGIES.get(_TECHNOLOGIES.get(accelerator.word_bits, ""))
+        if has_energies(accelerator) or technology is None:
+            return accelerator
+        try:
+            return priced(accelerator, technology)
+        except HardwareError:
+            return accelerator
+
+    def has_energies(self, accelerator: Hierarchy) -> bool:
+        """Say whether its file has any energy."""
+        return has_energies(accelerator)
+
+    def area_um2(self, accelerator: Hierarchy, technology: Technology) -> float:
+        """Return the area of all MACs and memories but the first."""
+        return area_um2(accelerator, technology)
+
+    def explain(
+        self, problem: HierarchyProblem, mapping: NestMapping, objective: Objective | str | None
+    ) -> Any:
+        """Return a ``HierarchyExplanation``."""
+        from maestro_env.explanation import explain_hierarchy
+
+        return explain_hierarchy(problem.space.evaluator, mapping, objective)
+
+    def bottleneck(self, problem: HierarchyProblem, mapping: NestMapping) -> str:
+        """Return the resource that saves most."""
+        from maestro_env.explanation import nest_bottleneck
+
+        return next(iter(nest_bottleneck(problem.space.evaluator, mapping).names), "-")

@@ -1,0 +1,139 @@
+"""The models ``exact`` and ``maestro``: two buffers, mappings of two levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.finding import find_hardware, known_hardware, written_entries
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.technology import Technology
+from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.cost import Cost, buffer_bytes
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, find_schema
+from maestro_env.mapspace.mapping import Mapping as LoopNest
+from maestro_env.mapspace.space import MapSpace
+from maestro_env.models.room import Room
+from maestro_env.workloads.layer import Layer
+
+_LONGEST_NAME = 24
+
+
+class TwoLevels(Room):
+    """A model of accelerators with L1 in every PE and a shared L2."""
+
+    real_units = False
+
+    def find(self, text: str | Hardware) -> Hardware:
+        """Return what ``find_hardware`` returns."""
+        self._require_known(text)
+        return find_hardware(text)
+
+    def problems(
+        self,
+        layers: Sequence[Layer],
+        accelerator: str | Hardware,
+        schema: str = AUTO,
+        tiles: str = "integers",
+        guard: bool = True,
+    ) -> list[AnyProblem]:
+        """Return a ``Problem`` for each layer; of ``auto``, all have one schema."""
+        found = self.find(accelerator)
+        name = find_schema(schema, layers, found, tiles, self.model)
+        return [Problem(MapSpace(each, found, name, tiles), self.model, guard) for each in layers]
+
+    def record(self, accelerator: Hardware) -> dict[str, Any]:
+        """Return its fields."""
+        return accelerator.record()
+
+    def text(self, accelerator: Hardware) -> str:
+        """Return its name if that is known, else its fields."""
+        known = known_hardware().get(accelerator.name) == accelerator
+        return accelerator.name if known else accelerator.text()
+
+    def file_text(self, accelerator: Hardware) -> str:
+        """Return its fields, a line each."""
+        entries = written_entries(accelerator.text())
+        return "".join(f"{key}: {value}\n" for _, key, value in entries)
+
+    def label(self, accelerator: Accelerator) -> str:
+        """Return its name, or its PEs where the name is that of all its figures."""
+        name = accelerator.name
+        fits = 0 < len(name) <= _LONGEST_NAME
+        return name if fits else f"{accelerator.peak_macs_per_cycle:,} PEs"
+
+    def summary(self, accelerator: Hardware) -> Iterator[str]:
+        """Yield PEs and buffers, and what energies leave out."""
+        yield _limits(accelerator)
+        free = {
+            "main memory": accelerator.technology.offchip_macs + accelerator.offchip_cost_macs,
+            "networks": accelerator.technology.noc_macs,
+        }
+        if left_out := " and ".join(name for name, macs in free.items() if not macs):
+            yield f"energy leaves out {left_out}: technology {accelerator.technology.name}"
+
+    def area_um2(self, accelerator: Hardware, technology: Technology) -> float:
+        """Return the area of all PEs and of both buffers."""
+        priced = replace(accelerator, technology=technology)
+        return priced.area_um2(priced.l1_bytes, priced.l2_bytes)
+
+    def buffers(self, accelerator: Hardware, costs: Sequence[Cost]) -> tuple[float | None, ...]:
+        """Return the most that some mapping needs of each buffer, and the area with so much."""
+        l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
+        return l1, l2, accelerator.area_um2(l1, l2)
+
+    def explain(
+        self, problem: Problem, mapping: LoopNest, objective: Objective | str | None
+    ) -> Any:
+        """Return an ``Explanation``."""
+        from maestro_env.explanation import explain_mapping
+
+        return explain_mapping(problem, mapping, objective or "edp")
+
+    def bottleneck(self, problem: Problem, mapping: LoopNest) -> str:
+        """Return the resource that saves most."""
+        from maestro_env.explanation import find_bottleneck
+
+        try:
+            return next(iter(find_bottleneck(problem, mapping).names), "-")
+        except ModelError:
+            return "-"
+
+    def energy(self, problem: Problem, cost: Cost) -> Mapping[tuple[str, str], float]:
+        """Return MACs, and the accesses of each memory, by tensor."""
+        from maestro_env.explanation import TENSORS, count_energy
+
+        if "proof" not in problem.abilities:
+            return {}
+        parts = count_energy(cost, problem.hardware)
+        rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
+        named = {
+            (memory, tensor): part
+            for memory, row in rows
+            for tensor, part in zip(TENSORS, row, strict=True)
+        }
+        return {("MACs", "computation"): parts.macs, **named}
+
+    def _require_known(self, accelerator: object) -> None:
+        if isinstance(accelerator, Accelerator) and accelerator.MODEL not in ("exact", "maestro"):
+            raise ModelError(
+                f"model {self.model} does not know accelerators of any memories, such as "
+                f"{accelerator.name}; allowed: a Hardware, or model {accelerator.MODEL}"
+            )
+
+
+def _limits(hardware: Hardware) -> str:
+    """Return the PEs, and what limits them."""
+    figures = {
+        "L1": (hardware.l1_bytes, " B"),
+        "L2": (hardware.l2_bytes, " B"),
+        "NoC": (hardware.noc_bw, ""),
+        "off-chip": (hardware.offchip_bw, " words/cycle"),
+    }
+    known = [f"{name} {each:,}{unit}" for name, (each, unit) in figures.items() if each < UNLIMITED]
+    free = [name for name, (each, _) in figures.items() if each >= UNLIMITED]
+    without = f"no limit: {', '.join(free)}" if free else ""
+    return "; ".join(filter(None, (f"{hardware.num_pes:,} PEs", ", ".join(known), without)))
