@@ -197,7 +197,7 @@ class SparseLinks:
         to_inputs: bool,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
 
-class Hierarchy:
+class HierarchyEvaluator:
     def __init__(
         self,
         extents: list[int],
@@ -226,7 +226,7 @@ class HierarchySpace:
     def canonical(self, points: _Points) -> _Points: ...
     def to_points(self, values: ArrayLike, count: int) -> _Points: ...
 
-class HierarchyEvaluator:
+class HierarchyBatchEvaluator:
     def __init__(
         self,
         extents: list[int],

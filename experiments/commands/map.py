@@ -238,8 +238,7 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield ""
     yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
     problem = found.goal.problem
-    yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("
-")
+    yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("\n")
 
 
 def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:

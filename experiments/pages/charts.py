@@ -81,7 +81,7 @@ def charts_of(section: Section) -> Iterator[Chart]:
     two_levels = hardware is not None and has_levels(hardware)
     if two_levels and any(found.intensity for found in section.found):
         yield _roofline(section, cast(Hardware, hardware))
-    if any(found.energy for found in section.found):
+    if two_levels and any(found.energy for found in section.found):
         yield _energy_by_layer(section)
         yield _energy_by_memory(section, cast(Hardware, hardware))
     if section.total is None:

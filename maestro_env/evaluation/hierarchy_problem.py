@@ -144,5 +144,5 @@ class HierarchyProblem(NativeProblem):
         return objective.columns
 
     @cached_property
-    def _native(self) -> _native.HierarchyEvaluator:
-        return _native.HierarchyEvaluator(*self.space.evaluator.native())
+    def _native(self) -> _native.HierarchyBatchEvaluator:
+        return _native.HierarchyBatchEvaluator(*self.space.evaluator.native())

@@ -262,7 +262,7 @@ class NativeProblem(AnyProblem):
 
     @property
     @abstractmethod
-    def _native(self) -> _native.BatchEvaluator | _native.HierarchyEvaluator:
+    def _native(self) -> _native.BatchEvaluator | _native.HierarchyBatchEvaluator:
         """What evaluates points in the core."""
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:

@@ -165,8 +165,8 @@ class HierarchyEvaluator(Recomputed):
         return Shape.of(self.layer) if isinstance(self.layer, Layer) else self.layer
 
     @cached_property
-    def _core(self) -> _native.Hierarchy:
-        return _native.Hierarchy(*self.native())
+    def _core(self) -> _native.HierarchyEvaluator:
+        return _native.HierarchyEvaluator(*self.native())
 
     def native(self) -> tuple[Any, ...]:
         """Return layer, accelerator and conventions as the C++ core reads them."""

@@ -200,7 +200,7 @@ inline void bind_hierarchy(py::module_& module) {
   module.attr("HIERARCHY_FIGURES") = py::tuple(py::cast(interned(kFigureNames)));
   module.attr("HIERARCHY_MAX_ELEMENTS") = hierarchy::kMaxElements;
   module.attr("HIERARCHY_MAX_FANOUTS") = hierarchy::kMaxFanouts;
-  py::class_<Hierarchy>(module, "Hierarchy")
+  py::class_<Hierarchy>(module, "HierarchyEvaluator")
       .def(py::init([](const std::array<std::int64_t, kLoops>& extents,
                        const std::array<std::int64_t, 2>& strides,
                        const std::array<std::int64_t, 2>& dilations,

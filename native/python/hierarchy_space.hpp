@@ -123,7 +123,7 @@ inline void bind_hierarchy_space(py::module_& module) {
             return to_points(self.space, values, count);
           },
           py::arg("values"), py::arg("count"));
-  py::class_<HierarchyEvaluator> bound(module, "HierarchyEvaluator");
+  py::class_<HierarchyEvaluator> bound(module, "HierarchyBatchEvaluator");
   bound
       .def(py::init([](const std::array<std::int64_t, kLoops>& extents,
                        const std::array<std::int64_t, 2>& strides,
