@@ -71,7 +71,7 @@ def start(*arguments: str, python: tuple[str, ...] = ()) -> subprocess.Popen[str
         python: options of the interpreter.
     """
     return subprocess.Popen(
-        [sys.executable, *python, "-m", "experiments", *arguments],
+        [sys.executable, *python, "-m", "maestro_env.experiments", *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

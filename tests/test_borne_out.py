@@ -60,14 +60,20 @@ def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
 
 @pytest.mark.parametrize("odd", [{"nodes": -1}, {"samples": True}, {"seconds": -0.5}])
 def test_counts_that_no_search_has_are_refused(odd: dict[str, Any], tmp_path: Path) -> None:
-    path, left = tmp_path / "optimum.json", OptimumSearch(GOAL.two_levels, GOAL.objective).left
+    path, left = (
+        tmp_path / "optimum.json",
+        OptimumSearch(GOAL.require("levels"), GOAL.objective).left,
+    )
     ProofRecord(path, GOAL, {}).write(ProofState(**odd), left)
     with pytest.raises(DamagedError, match=f"{path} is not a search: {next(iter(odd))} is"):
         ProofRecord(path, GOAL, {}).read()
 
 
 def test_what_is_no_number_is_refused(tmp_path: Path) -> None:
-    path, left = tmp_path / "optimum.json", OptimumSearch(GOAL.two_levels, GOAL.objective).left
+    path, left = (
+        tmp_path / "optimum.json",
+        OptimumSearch(GOAL.require("levels"), GOAL.objective).left,
+    )
     ProofRecord(path, GOAL, {}).write(ProofState(), left)
     path.write_text(path.read_text().replace('"seconds": 0.0', '"seconds": NaN'))
     with pytest.raises(DamagedError, match="it has the number NaN"):

@@ -371,7 +371,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     ids=["full", "closed"],
 )
 def test_an_output_that_takes_nothing_is_one_line(target: str, reason: str) -> None:
-    command = f"{sys.executable} -m experiments.run --list-layers {target}"
+    command = f"{sys.executable} -m maestro_env.experiments.run --list-layers {target}"
     ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 74
     assert ended.stderr == f"error: cannot write to stdout: {reason}\n"
@@ -379,7 +379,13 @@ def test_an_output_that_takes_nothing_is_one_line(target: str, reason: str) -> N
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments", "run", *EXAMPLES["run"].call.split()]
+    command = [
+        sys.executable,
+        "-m",
+        "maestro_env.experiments",
+        "run",
+        *EXAMPLES["run"].call.split(),
+    ]
     with subprocess.Popen(
         [*command, f"--out={out}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

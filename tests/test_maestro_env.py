@@ -166,7 +166,7 @@ def bash_script() -> str:
     pytest.importorskip("shtab")
     if shutil.which("bash") is None:
         pytest.skip("needs bash")
-    command = [sys.executable, "-m", "experiments", "completion", "bash"]
+    command = [sys.executable, "-m", "maestro_env.experiments", "completion", "bash"]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     return ended.stdout
 

@@ -229,7 +229,14 @@ def test_a_sweep_loses_a_node_and_its_driver_and_has_the_same_bytes(
     there = tmp_path / "there"
     node = cluster.add_node(num_cpus=1)
     flags = [f"--out={there}", "--shard=1/1", f"--ray={cluster.address}"]
-    command = [sys.executable, "-m", "experiments", "sweep", str(tmp_path / "here.yaml"), *flags]
+    command = [
+        sys.executable,
+        "-m",
+        "maestro_env.experiments",
+        "sweep",
+        str(tmp_path / "here.yaml"),
+        *flags,
+    ]
 
     def wait_for(count: int) -> None:
         end = time.monotonic() + PATIENCE

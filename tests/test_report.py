@@ -132,7 +132,14 @@ def test_the_same_input_makes_the_same_bytes(network: str, tmp_path: Path) -> No
     out = tmp_path / "out"
     assert map_command([network, *FLAGS, f"--out={out}"]) == 0
     assert main([str(out), f"--out={tmp_path / 'one'}"]) == 0
-    command = [sys.executable, "-m", "experiments", "report", str(out), f"--out={tmp_path / 'two'}"]
+    command = [
+        sys.executable,
+        "-m",
+        "maestro_env.experiments",
+        "report",
+        str(out),
+        f"--out={tmp_path / 'two'}",
+    ]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     for each in ("report.html", "report.md", "report.csv"):
