@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.settings import check, setting
 from maestro_env.mapspace.space import Points, Space

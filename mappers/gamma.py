@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require
+from maestro_env.evaluation.problem import require
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts import gamma_operators as operators
 from maestro_env.mappers.parts.arrays import Floats

@@ -10,10 +10,11 @@ from itertools import islice
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, require
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.evaluation.transfer import (
     KEEPS,
     OTHER_OPERATOR,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, require
+from maestro_env.evaluation.problem import require
 from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.marl import MarlMapper
 from maestro_env.mappers.prior import PriorMapper

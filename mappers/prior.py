@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem, Problem, require
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.mappers.agents.elites import Elites
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts.arrays import Floats

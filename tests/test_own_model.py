@@ -15,8 +15,9 @@ from commands import compare, run
 from maestro_env import METRICS, MaestroEnv, find_layer
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import MODELS, CostModel
-from maestro_env.evaluation.problem import AUTO, AnyProblem
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models.room import Room

@@ -32,7 +32,6 @@ from maestro_env.experiments.search.goals import (
     write_mapping,
 )
 from maestro_env.experiments.search.library import add_to_library, find_library
-from maestro_env.experiments.search.real import real_figures
 from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import (
     distinct_name,
@@ -296,7 +295,7 @@ def _write(
         mapping = problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
         write_mapping(path, found.goal, mapping)
-        row["real"] = asdict(real_figures(problem, mapping))
+        row["real"] = asdict(problem.real(mapping))
     network = mapped.network
     entry = {
         "schema": "maestro-env/network/1",

@@ -11,10 +11,9 @@ import numpy as np
 
 from maestro_env.base.errors import ModelError
 from maestro_env.base.real_units import RealFigures
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.search.real import real_figures
 from maestro_env.models import room_of
 from maestro_env.optimum.known import known_optimum
 
@@ -80,7 +79,7 @@ class Found:
     @cached_property
     def real(self) -> RealFigures:
         """The same in real units."""
-        return real_figures(self.goal.problem, self.mapping)
+        return self.goal.problem.real(self.mapping)
 
     @property
     def value(self) -> float:

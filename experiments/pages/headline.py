@@ -11,10 +11,9 @@ import numpy as np
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.search.real import real_figures
 from maestro_env.experiments.shown.tables import shown, significant
 from maestro_env.models import room_of
 from maestro_env.optimum.known import KnownOptimum
@@ -95,7 +94,7 @@ def taken(problem: AnyProblem, mapping: Any) -> Iterator[str]:
     assert cost is not None
     yield from take(
         *(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware),
-        real_figures(problem, mapping),
+        problem.real(mapping),
     )
 
 

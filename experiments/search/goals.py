@@ -13,10 +13,10 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS
 from maestro_env.base.errors import quoted
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, require
-from maestro_env.experiments.search.real import real_figures
+from maestro_env.evaluation.problem import AUTO, Problem, require
 from maestro_env.experiments.shell.files import (
     check_same,
     distinct_name,
@@ -289,7 +289,7 @@ def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) 
     assert cost is not None
     write_mapping(directory / "best_mapping", goal, mapping)
     write_text(directory / "best_mapping.txt", f"{goal.problem.show(mapping)}\n")
-    real = asdict(real_figures(goal.problem, mapping))
+    real = asdict(goal.problem.real(mapping))
     entry = {**found, "best_point": point, "cost": cost.as_dict(), "real": real}
     write_json(directory / "best_cost.json", entry)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.evaluation.problem import AnyProblem, Problem, require
+from maestro_env.evaluation.any_problem import AnyProblem
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import (

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.task import Task
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import Points, Space
 

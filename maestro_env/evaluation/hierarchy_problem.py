@@ -15,9 +15,9 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.any_problem import NativeProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import NativeProblem
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, quoted
-from maestro_env.evaluation.problem import AnyProblem
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.mapspace.space import Points
 
 Mask = NDArray[np.bool_]

@@ -2,313 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Mapping as Figures
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
-from time import perf_counter
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError, UnknownNameError
-from maestro_env.base.pickling import Recomputed
-from maestro_env.base.threads import require_threads
+from maestro_env.evaluation.any_problem import (
+    AnyProblem,
+    NativeProblem,
+    computed_figures,
+)
 from maestro_env.evaluation.cost import METRICS, Cost
-from maestro_env.evaluation.models import ABILITIES, DEFAULT_MODEL, MODELS, find_model, models_with
+from maestro_env.evaluation.models import ABILITIES, DEFAULT_MODEL, find_model, models_with
 from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.evaluation.optimisers import ObjectiveFunction
 from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status, violations
-from maestro_env.mapspace.adopting import Resize, adopted, adopted_levels, hardware_distance
+from maestro_env.mapspace.adopting import Resize, adopted_levels, hardware_distance
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, Space
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.layer import Layer
-
-Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]
-"""An observation, a value, a status code, a vector and its row of metrics."""
 
 AUTO = "auto"
 """The schema ``legal13``, or ``full17`` where only tiles of R and S make a mapping fit."""
 
 _STRIDE_SAMPLES = 2000
-_TYPICAL_SAMPLES = 4000
-_FIGURE_SAMPLES = 100
 _KEPT_SCHEMAS = 100_000
-
-
-@dataclass(frozen=True)
-class AnyProblem(Recomputed, ABC):
-    """A space of vectors with a cost model: all that mappers and evaluators need to know.
-
-    Args:
-        space: the vectors; it holds layer and hardware too.
-
-    Raises:
-        ArgumentTypeError: by the methods, an argument of a wrong type.
-        MapSpaceError: by the methods, an array of another shape or type, a vector out of range, or
-            an impossible number of threads.
-    """
-
-    space: Space
-
-    @property
-    @abstractmethod
-    def model(self) -> str:
-        """Name of the cost model."""
-
-    @abstractmethod
-    def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
-
-    @property
-    def native_masks(self) -> _native.MasksOfVectors:
-        """What ``Masks`` asks in the C++ core.
-
-        Raises:
-            ModelError: the model has no masks.
-        """
-        raise ModelError(f"model {self.model} has no masks; allowed: {', '.join(MODELS)}")
-
-    @property
-    def masks_complete(self) -> bool:
-        """Whether what masks allow is always valid in the end."""
-        return False
-
-    @cached_property
-    def figures(self) -> frozenset[str]:
-        """Names of the metrics that the model computes: those that some random mapping has."""
-        return _computed_figures(self)
-
-    @property
-    def least(self) -> Figures[str, float]:
-        """Lower bounds of figures that the hardware sets, by name."""
-        return {}
-
-    def columns_of(self, objective: Objective) -> tuple[int, ...]:
-        """Return the factors of an objective that this model can have, as indices of metrics."""
-        return objective.columns
-
-    def evaluate_mapping(self, mapping: Any) -> tuple[Cost | None, str]:
-        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
-        rows = self.evaluate(self.space.encode(mapping)[np.newaxis])
-        (row,), (status,) = rows.metrics, rows.status
-        return (None if np.isnan(row[0]) else Cost.from_row(row.tolist())), STATUSES[status]
-
-    def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
-        """Return how much evaluated int32[N, D] vectors lack to be valid, float64[N].
-
-        A violation is 0 if and only if the mapping is valid, otherwise positive and finite; it
-        grows with what is missing of capacities.
-        """
-        lacking: NDArray[np.float64] = (rows.status != OK).astype(np.float64)
-        return lacking
-
-    def why_nothing_fits(self) -> str:
-        """Say that no mapping fits the memories, and what to change; empty if some mapping fits."""
-        return ""
-
-    def stride_warning(self) -> str | None:
-        """Warn where the model miscounts the layer; None where it does not."""
-        return None
-
-    @property
-    def abilities(self) -> frozenset[str]:
-        """What its model can do, names of ``ABILITIES``."""
-        return find_model(self.model).abilities
-
-    @property
-    def schema(self) -> str:
-        """The schema of the map space; empty where there is but one space of a layer."""
-        return ""
-
-    @property
-    def guarded(self) -> bool:
-        """Whether figures that no accelerator could reach are invalid, where a model has such."""
-        return False
-
-    @property
-    def seed_text(self) -> str:
-        """What tells the random streams of this problem's searches from those of others."""
-        layer = self.layer
-        facts = (layer.operator, layer.dimensions, layer.stride, self.hardware, self.model)
-        return " ".join(map(str, facts))
-
-    def bound(self, objective: Objective) -> float | None:
-        """Return what no mapping goes below, in the objective's unit; None without a bound.
-
-        Raises:
-            ModelError: the model does not compute the objective.
-        """
-        self.columns_of(objective)
-        bound = math.prod(self.least.get(name, math.nan) for name in objective.factors)
-        return bound if math.isfinite(bound) else None
-
-    def show(self, mapping: Any) -> str:
-        """Return a mapping as people read it, in lines."""
-        return str(mapping)
-
-    def files(self, mapping: Any) -> Figures[str, str]:
-        """Return what files hold of a mapping, by ending."""
-        return {".json": f"{json.dumps(mapping, default=str)}\n"}
-
-    def moved_bits(self, mapping: Any) -> dict[str, float]:
-        """Return the bits that memories send and take for a valid mapping, by name."""
-        return {}
-
-    def missing_bytes(self, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
-        """Return the bytes that a vector lacks to fit, by memory; ``metrics`` are its own."""
-        return {}
-
-    def holding(self, mapping: Any) -> AnyProblem:
-        """Return the problem, or one like it, whose space has a mapping.
-
-        Raises:
-            MapSpaceError: none has it.
-        """
-        return self
-
-    def hardware_distance(self, other: AnyProblem) -> float:
-        """Return how far another problem's accelerator is, in octaves.
-
-        It is infinite if no mapping can be adopted from there, as between unlike memories.
-        """
-        alike = self.hardware == other.hardware and self._dims == other._dims
-        return 0.0 if alike else math.inf
-
-    def adopt(self, mapping: Any, source: AnyProblem, resize: Resize) -> Points:
-        """Return the vector, int32[D], that is most like a vector of another problem.
-
-        Raises:
-            ModelError: nothing can be adopted from that problem.
-        """
-        if math.isinf(self.hardware_distance(source)):
-            raise ModelError(
-                f"nothing can be transferred from {source.layer} on {source.hardware.name} to "
-                f"{self.layer} on {self.hardware.name}; allowed: layers of the same dimensions, on "
-                "the same accelerator"
-            )
-        return adopted(mapping, source.space, self.space, resize)
-
-    @property
-    def _dims(self) -> list[str]:
-        return [*self.space.extents]
-
-    @property
-    def layer(self) -> Layer:
-        """What is mapped."""
-        return self.space.layer
-
-    @property
-    def hardware(self) -> Accelerator:
-        """What it is mapped to."""
-        return self.space.hardware
-
-    def score(
-        self, points: Points, objective: Objective, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Evaluate int32[N, D] vectors only for their objective.
-
-        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
-        Both are those of ``evaluate``.
-        """
-        self.columns_of(objective)
-        rows = self.evaluate(points, threads)
-        return np.where(rows.status == OK, objective.function(rows.metrics), np.inf), rows.status
-
-    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
-        """Evaluate one vector of D integers, as a step of an environment shows it.
-
-        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
-        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
-        metrics, float64[M], NaN where there is no figure.
-        """
-        listed: Any = [vector]
-        points = self.space.as_points(listed, 1)
-        rows = self.evaluate(points)
-        (value,), (status,) = self.score(points, objective)
-        seen = _native.observations(rows.metrics)[0]
-        return seen, float(value), int(status), points[0], rows.metrics[0]
-
-    def time(self, points: Points) -> NDArray[np.float64]:
-        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
-        found = []
-        for point in points:
-            began = perf_counter()
-            self.evaluate(point[np.newaxis])
-            found.append(perf_counter() - began)
-        return np.array(found)
-
-    def typical(self, objective: Objective) -> float | None:
-        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
-
-        None if none of them is valid.
-        """
-        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
-        values, status = self.score(points, objective)
-        valid = values[status == OK]
-        return float(np.median(valid)) if len(valid) else None
-
-
-class NativeProblem(AnyProblem):
-    """A problem whose vectors the C++ core evaluates."""
-
-    @property
-    @abstractmethod
-    def _native(self) -> _native.BatchEvaluator | _native.HierarchyBatchEvaluator:
-        """What evaluates points in the core."""
-
-    def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
-        threads = require_threads(threads)
-        try:
-            return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
-    def score(
-        self, points: Points, objective: Objective, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Evaluate int32[N, D] vectors only for their objective.
-
-        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
-        Both are those of ``evaluate``, and take less time: no other figures are written, and a
-        mapping that exceeds a buffer may have none.
-        """
-        threads = require_threads(threads)
-        require_type("objective", objective, Objective, "see find_objective")
-        points, columns = np.asarray(points), self.columns_of(objective)
-        try:
-            return self._native.score(self.space.native, points, columns, threads)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
-    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
-        """Evaluate one vector of D integers, as a step of an environment shows it.
-
-        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
-        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
-        metrics, float64[M], NaN where there is no figure.
-        """
-        columns = self.columns_of(objective)
-        try:
-            return self._native.observe(self.space.native, vector, columns)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
-    def time(self, points: Points) -> NDArray[np.float64]:
-        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
-        try:
-            return np.array(self._native.time_points(self.space.native, np.asarray(points)))
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -579,13 +306,7 @@ def _needs_cut_windows(layer: Layer, hardware: Hardware, tiles: str, model: str)
 @cache
 def _figures_of(model: str) -> frozenset[str]:
     layer = Layer("CONV", {"K": 4, "C": 4, "Y": 6, "X": 6, "R": 3, "S": 3})
-    return _computed_figures(Problem(MapSpace(layer, Hardware(16)), model))
-
-
-def _computed_figures(problem: AnyProblem) -> frozenset[str]:
-    rows = problem.evaluate(problem.space.sample(_FIGURE_SAMPLES, np.random.default_rng(0)))
-    computed = ~np.isnan(rows.metrics).all(axis=0)
-    return frozenset(np.array(METRICS)[computed].tolist())
+    return computed_figures(Problem(MapSpace(layer, Hardware(16)), model))
 
 
 def require(problem: AnyProblem, ability: str, what: str) -> Problem:

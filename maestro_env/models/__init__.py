@@ -12,8 +12,9 @@ from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import has_memories
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.evaluation.problem import AUTO, AnyProblem
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.models.room import Room
 from maestro_env.workloads.layer import Layer
 

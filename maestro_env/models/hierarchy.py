@@ -15,10 +15,11 @@ from maestro_env.accelerators.silicon import area_um2, has_energies, priced
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError, MapSpaceError, ModelError, printable, quoted
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.models.room import Room

@@ -8,9 +8,10 @@ from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.technology import Technology
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.workloads.layer import Layer
 
 

@@ -11,9 +11,10 @@ from maestro_env.accelerators.finding import find_hardware, known_hardware, writ
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost, buffer_bytes
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AUTO, AnyProblem, Problem, find_schema
+from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.mapspace.mapping import Mapping as LoopNest
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.models.room import Room

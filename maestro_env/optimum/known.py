@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import AnyProblem, Problem
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

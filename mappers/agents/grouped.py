@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 
 from maestro_env.clustering import AgentGroups
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import AnyProblem
 from maestro_env.evaluation.rewards import REWARDS
 from maestro_env.mappers.agents.config import GroupConfig
 from maestro_env.mappers.agents.grouping import group_parameters, read_groups, require_agents
