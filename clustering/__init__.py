@@ -2,10 +2,14 @@
 
 from maestro_env.clustering.algorithm import AGENTS, Clustering, cluster
 from maestro_env.clustering.dependence import MEASURES, Dependence, measure_dependence
-from maestro_env.clustering.errors import ClusteringError, GroupingError, SamplesError
-from maestro_env.clustering.groups import AgentGroups
-from maestro_env.clustering.samples import KINDS, Samples
-from maestro_env.clustering.tree import LINKAGES, Tree
+from maestro_env.clustering.groups import LINKAGES, AgentGroups, Tree
+from maestro_env.clustering.samples import (
+    KINDS,
+    ClusteringError,
+    GroupingError,
+    Samples,
+    SamplesError,
+)
 
 if __name__ != "maestro_env.clustering":
     raise ImportError("this folder is the package maestro_env.clustering: import that")

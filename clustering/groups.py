@@ -1,16 +1,19 @@
-"""Which agent sets which parameters."""
+"""Which agent sets which parameters, and the tree that groups are cut from (step 4)."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
 
-from maestro_env.clustering.errors import GroupingError, unknown
-from maestro_env.clustering.samples import Integers
+from maestro_env.clustering.dependence import Dependence
+from maestro_env.clustering.samples import Floats, GroupingError, Integers, unknown
 
 
 @dataclass(frozen=True)
@@ -128,3 +131,128 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
                 f"{', '.join(self)}, or learn groups on a layer that has it"
             )
         return self
+
+
+# Decimals to which dependences are compared, so that rounding does not decide between equals.
+_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """A linkage of agglomerative clustering.
+
+    Args:
+        function: float64[V, V] of at least two parameters to scipy's linkage matrix.
+        apart: height at which two independent parameters merge.
+        summary: one line for users.
+    """
+
+    function: Callable[[Floats], Floats]
+    apart: float
+    summary: str
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree of merges: ``scipy.cluster.hierarchy.dendrogram(merges, labels=leaves)`` draws it.
+
+    Args:
+        leaves: the V parameters with variance, by name.
+        merges: float64[V - 1, 4], scipy's linkage matrix; heights ascend.
+        apart: height at which two independent parameters merge.
+    """
+
+    leaves: tuple[str, ...]
+    merges: Floats
+    apart: float
+
+
+def _average(matrix: Floats) -> Floats:
+    merges: Floats = hierarchy.average(squareform(1 - np.abs(matrix), checks=False))
+    return merges
+
+
+LINKAGES: Mapping[str, Linkage] = {
+    "ward_rows": Linkage(
+        hierarchy.ward, math.sqrt(2), "Ward on distances between rows of the matrix"
+    ),
+    "average": Linkage(_average, 1.0, "mean of 1 - |dependence|"),
+}
+"""Linkages by name.
+
+The paper names neither linkage nor distance. Its thresholds, below 0.5 for every parameter alone
+and above 2.5 for all together, fit ``ward_rows``, but not ``average``, whose heights are at most 1.
+Rows have signs: two parameters with r = -1 have the largest distance under ``ward_rows``, and
+distance 0 under ``average``.
+"""
+
+
+def agglomerate(dependence: Dependence, linkage: str = "ward_rows") -> Tree:
+    """Merge parameters with variance, the most dependent first.
+
+    The tree does not depend on the order of parameters: ties are broken by name.
+
+    Raises:
+        GroupingError: no such linkage.
+    """
+    if linkage not in LINKAGES:
+        raise GroupingError(unknown("linkage", linkage, LINKAGES))
+    order = sorted(np.flatnonzero(dependence.varying), key=lambda i: dependence.names[i])
+    matrix = dependence.matrix[np.ix_(order, order)].round(_DECIMALS)
+    merges = LINKAGES[linkage].function(matrix) if len(order) > 1 else np.empty((0, 4))
+    return Tree(tuple(dependence.names[i] for i in order), merges, LINKAGES[linkage].apart)
+
+
+def cut_to_agents(tree: Tree, names: tuple[str, ...], agents: int) -> AgentGroups:
+    """Cut a tree into exactly ``agents`` groups of all parameters ``names``.
+
+    A parameter without variance joins the smallest group; it has its own agent only if there are
+    more agents than parameters with variance. Ties are broken by name.
+
+    Raises:
+        GroupingError: fewer than one agent, or more than parameters.
+    """
+    require_agents(agents, len(names))
+    merged = min(agents, len(tree.leaves))
+    return _cut(tree, names, len(tree.leaves) - merged, agents - merged)
+
+
+def cut_at(tree: Tree, names: tuple[str, ...], threshold: float) -> AgentGroups:
+    """Undo the merges above a height, in a tree of some of the parameters ``names``.
+
+    A parameter without variance is alone if the threshold is below the height at which independent
+    parameters merge, and else joins the smallest group. Ties are broken by name.
+
+    Raises:
+        GroupingError: a negative threshold.
+    """
+    if not threshold >= 0:
+        raise GroupingError(f"threshold is {threshold}; allowed: 0 or more")
+    merges = int(np.count_nonzero(tree.merges[:, 2] <= threshold))
+    return _cut(tree, names, merges, len(names) if threshold < tree.apart else 0)
+
+
+def require_agents(agents: int, parameters: int) -> None:
+    """Refuse a number of agents that does not fit the number of parameters.
+
+    Raises:
+        GroupingError: not an integer, fewer than one agent, or more than parameters.
+    """
+    integral = isinstance(agents, int | np.integer) and not isinstance(agents, bool)
+    if not integral or not 1 <= agents <= parameters:
+        raise GroupingError(
+            f"{agents} agents for {parameters} parameters; allowed: integers from 1 to {parameters}"
+        )
+
+
+def _cut(tree: Tree, names: tuple[str, ...], merges: int, alone: int) -> AgentGroups:
+    """Group by the first merges; at most ``alone`` parameters without variance stay alone."""
+    clusters = {i: {leaf} for i, leaf in enumerate(tree.leaves)}
+    for i, (left, right) in enumerate(tree.merges[:merges, :2].astype(int), len(tree.leaves)):
+        clusters[i] = clusters.pop(left) | clusters.pop(right)
+    still = sorted(set(names) - set(tree.leaves))
+    groups = [*clusters.values(), *({name} for name in still[:alone])]
+    for name in still[alone:]:
+        min(groups, key=lambda group: (len(group), min(group))).add(name)
+    agents = {name: agent for agent, group in enumerate(groups) for name in group}
+    return AgentGroups.from_indices(names, [agents[name] for name in names])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -12,7 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.clustering.errors import SamplesError, unknown
+
+class ClusteringError(ValueError):
+    """Root of this package's errors."""
+
+
+class SamplesError(ClusteringError):
+    """Samples that are inconsistent or too poor to learn a grouping from."""
+
+
+class GroupingError(ClusteringError):
+    """An argument of a grouping that is not allowed, or groups that are not of the parameters."""
+
+
+def unknown(what: str, name: object, allowed: Iterable[str]) -> str:
+    """Return the message about a name that is not an allowed one."""
+    names = list(allowed)
+    near = get_close_matches(str(name), names, n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"unknown {what} '{name}': {hint}allowed: {', '.join(names)}"
+
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

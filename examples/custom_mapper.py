@@ -8,7 +8,7 @@ from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.mappers import make_mapper, register_mapper
 from maestro_env.mappers.base import AskTellMapper
-from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.parts.arrays import log_uniform
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=5_000, help="mappings of each mapper")

@@ -11,8 +11,7 @@ from scipy.special import ndtr
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mappers.base import AskMapper
-from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS, Floats
 from maestro_env.mappers.parts.operators import mutate, uniform_crossover, unseen
 from maestro_env.mappers.parts.surrogates import Forest, GaussianProcess, Surrogate, features
 from maestro_env.mappers.settings import setting

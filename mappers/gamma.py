@@ -13,7 +13,7 @@ from maestro_env.evaluation.problem import require
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts import gamma_operators as operators
 from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mappers.parts.genes import Genes
+from maestro_env.mappers.parts.gamma_operators import Genes
 from maestro_env.mappers.parts.operators import unseen
 from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import MapSpace, Points, Space

@@ -22,12 +22,11 @@ from maestro_env.evaluation.transfer import (
     layer_octaves,
     transfer,
 )
-from maestro_env.mappers.agents.elites import Elites
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.moves import refine
+from maestro_env.mappers.agents.paid import Elites
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.parts.arrays import Floats, log_uniform
 from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.adopting import hardware_octaves
 from maestro_env.mapspace.space import MapSpace, Points

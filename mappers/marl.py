@@ -12,14 +12,11 @@ import numpy as np
 from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.elites import Elites
-from maestro_env.mappers.agents.fused import FusedAgents
-from maestro_env.mappers.agents.grouped import GroupedMapper, RelativeRewards
-from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.grouping import GroupedMapper, RelativeRewards
 from maestro_env.mappers.agents.moves import explore, refine
-from maestro_env.mappers.agents.stateless import StatelessAgents
-from maestro_env.mappers.agents.team import Agents
+from maestro_env.mappers.agents.paid import Elites
+from maestro_env.mappers.agents.stateless import FusedAgents, StatelessAgents
+from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points
 

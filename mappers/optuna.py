@@ -12,9 +12,8 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mappers.base import AskMapper
 from maestro_env.mappers.settings import setting
-from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter, choices_at, share_at
 from maestro_env.mapspace.space import Points, Space
-from maestro_env.mapspace.unit_cube import choices_at, share_at
 
 try:
     import optuna

@@ -13,16 +13,14 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem, require
-from maestro_env.mappers.agents.elites import Elites
+from maestro_env.mappers.agents.paid import Elites
 from maestro_env.mappers.base import AskTellMapper
-from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mappers.parts.draws import log_uniform
-from maestro_env.mappers.parts.variants import Variants
+from maestro_env.mappers.parts.arrays import Floats, log_uniform
+from maestro_env.mappers.parts.operators import Variants
 from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
-from maestro_env.prior.expected import gap_warning
 from maestro_env.prior.proposals import Prior, Proposals, likeliest, load_prior
-from maestro_env.prior.warning import prior_warning, seen_warning
+from maestro_env.prior.warning import gap_warning, prior_warning, seen_warning
 
 # Samples between two looks at what is best.
 _BATCH = 32

@@ -20,12 +20,12 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
+    Facts,
     Table,
     first,
     last,
     whole,
 )
-from maestro_env.experiments.commands.verify.bounds.facts import Facts
 from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
 

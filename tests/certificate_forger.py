@@ -16,7 +16,7 @@ from optimum_helpers import EDP, certified, solve
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.bounds.facts import Facts
+from maestro_env.experiments.commands.verify.bounds.boxes import Facts
 from maestro_env.experiments.commands.verify.certificate.blocks import (
     EVALUATE,
     Block,

@@ -21,8 +21,8 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems.training import is_bounded, random_problem
 from maestro_env.experiments.problems.unusual import unusual_problems
 from maestro_env.optimum.solving import Limits, solve
-from maestro_env.prior.expected import expected_gap
 from maestro_env.prior.proposals import likeliest, load_prior
+from maestro_env.prior.warning import expected_gap
 
 PROBLEMS, BOXES = 200, 5 * 10**5
 POOR = 0.2

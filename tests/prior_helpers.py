@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.evaluation.context import CONTEXT
-from maestro_env.prior.file import PriorFile
-from maestro_env.prior.shapes import Widths, shapes
+from maestro_env.prior.file import PriorFile, Widths, shapes
 
 WIDTHS = Widths(hidden=64, mixed=64)
 

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.heads import Heads
-from maestro_env.mappers.agents.team import Agents
+from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Integers
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

@@ -20,13 +20,13 @@ from maestro_env.clustering import AgentGroups, SamplesError, cluster
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers.agents.config import MarlConfig
 from maestro_env.mappers.agents.grouping import (
     AgentsError,
     group_parameters,
     read_groups,
     samples_of,
 )
+from maestro_env.mappers.agents.team import MarlConfig
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

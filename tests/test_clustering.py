@@ -19,8 +19,8 @@ from maestro_env.clustering import (
     Samples,
     cluster,
 )
-from maestro_env.clustering.stability import stability
-from maestro_env.clustering.tree import agglomerate, cut_at, cut_to_agents
+from maestro_env.clustering.algorithm import stability
+from maestro_env.clustering.groups import agglomerate, cut_at, cut_to_agents
 
 PLANTED = {frozenset("aeg"), frozenset("bh"), frozenset("c"), frozenset("df")}
 

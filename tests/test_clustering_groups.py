@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.clustering import AgentGroups, Dependence, GroupingError
-from maestro_env.clustering.controls import random_groups, reversed_groups
+from maestro_env.clustering.algorithm import random_groups, reversed_groups
 
 NAMES = ("l2_order", "l2_parallel", "l2_tile_K", "l2_tile_C", "cluster_size")
 GROUPS = AgentGroups.of(

@@ -16,9 +16,16 @@ from maestro_env.clustering import (
     SamplesError,
     measure_dependence,
 )
-from maestro_env.clustering.bins import BINS, binned, innermost
-from maestro_env.clustering.dependence import corrected_v, cramers_v, pearson
-from maestro_env.clustering.interaction import interaction, interaction_share
+from maestro_env.clustering.dependence import (
+    BINS,
+    binned,
+    corrected_v,
+    cramers_v,
+    innermost,
+    interaction,
+    interaction_share,
+    pearson,
+)
 
 
 @pytest.mark.parametrize("loops", range(1, 7))

@@ -13,7 +13,7 @@ from map_space_helpers import CONV, PES, spaces
 from scipy.stats import chisquare
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mappers.parts.draws import DRAWS, log_uniform
+from maestro_env.mappers.parts.arrays import DRAWS, log_uniform
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import TILES, MapSpace
 from maestro_env.workloads.layer import Layer

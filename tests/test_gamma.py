@@ -17,9 +17,8 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts import gamma_operators as operators
-from maestro_env.mappers.parts.choices import orders_of, ranks_of
-from maestro_env.mappers.parts.gamma_operators import factor_choices
-from maestro_env.mappers.parts.genes import FIXED, Genes
+from maestro_env.mappers.parts.arrays import orders_of, ranks_of
+from maestro_env.mappers.parts.gamma_operators import FIXED, Genes, factor_choices
 from maestro_env.mappers.parts.operators import unseen
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank

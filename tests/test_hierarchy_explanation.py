@@ -20,9 +20,8 @@ from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import MappingError
 from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
-from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
-from maestro_env.hierarchy.shape import Shape
+from maestro_env.hierarchy.shape import Shape, cuts_of, units_of
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.finding import find_layer
 

@@ -34,7 +34,7 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mappers import make_mapper
-from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -15,8 +15,8 @@ from maestro_env.clustering import AgentGroups
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.mappers import make_mapper
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points
 

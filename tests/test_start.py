@@ -14,10 +14,10 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK
 from maestro_env.mappers import make_mapper
-from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.marl import _MarlSearch
+from maestro_env.mapspace.parameter import choices_at, share_at
 from maestro_env.mapspace.space import TILES, MapSpace, Points
-from maestro_env.mapspace.unit_cube import choices_at, share_at
 from maestro_env.workloads.layer import Layer
 
 # Their arithmetic is not ours.

@@ -26,9 +26,8 @@ from team_helpers import (
 )
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.stateless import StatelessAgents
+from maestro_env.mappers.agents.team import Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer

@@ -13,12 +13,9 @@ pytest.importorskip("torch", reason="needs the extra rl")
 import torch
 from team_helpers import LARGE, LEARNING, SMALL, actions_of, shared_out
 
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.fused import FusedAgents
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.networks import NetworkAgents
-from maestro_env.mappers.agents.stateless import StatelessAgents
-from maestro_env.mappers.agents.team import Agents
+from maestro_env.mappers.agents.stateless import FusedAgents, StatelessAgents
+from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig
 
 UNIFORM = Heads(SMALL.space, "uniform")
 # Rewards alone teach, without bonuses.

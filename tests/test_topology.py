@@ -9,16 +9,14 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.mappers.learners.sparsity import (  # noqa: E402
-    SparsityError,
-    link_counts,
-    random_mask,
-)
-from maestro_env.mappers.learners.topology import (  # noqa: E402
+from maestro_env.mappers.learners.topology import (  # noqa: E402  # noqa: E402
     Matrix,
+    SparsityError,
     Topology,
     adam_moments,
     cosine_share,
+    link_counts,
+    random_mask,
 )
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

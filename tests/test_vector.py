@@ -27,8 +27,7 @@ from maestro_env.base.errors import (
 )
 from maestro_env.environments.actions import ACTIONS
 from maestro_env.environments.env import MaestroEnv
-from maestro_env.environments.information import INFOS, NOT_EVALUATED
-from maestro_env.environments.observations import OBSERVATIONS
+from maestro_env.environments.information import INFOS, NOT_EVALUATED, OBSERVATIONS
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective

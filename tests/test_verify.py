@@ -31,11 +31,10 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.bounds.boxes import INNERMOST, first, last
-from maestro_env.experiments.commands.verify.bounds.facts import Facts
-from maestro_env.experiments.commands.verify.bounds.idle import only_idle
+from maestro_env.experiments.commands.verify.bounds.boxes import INNERMOST, Facts, first, last
 from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.needs import only_idle
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 from maestro_env.experiments.commands.verify.certificate.check import verify as check
 from maestro_env.experiments.commands.verify.certificate.leaves import mappings
 from maestro_env.mapspace.space import MapSpace

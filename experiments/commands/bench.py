@@ -34,7 +34,7 @@ from maestro_env.experiments.shell.telling import say
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.mappers import make_mapper
-from maestro_env.mappers.parts.draws import log_uniform
+from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mapspace.mapping import to_m
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.models import make_problems

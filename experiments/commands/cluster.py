@@ -20,7 +20,7 @@ from maestro_env.clustering import (
     Samples,
     cluster,
 )
-from maestro_env.clustering.stability import stability
+from maestro_env.clustering.algorithm import stability
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal
 from maestro_env.experiments.search.named_mappers import require_fit

@@ -14,8 +14,12 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
 from maestro_env.experiments.pages.headline import taken
-from maestro_env.experiments.search.mapping_config import MappingConfig
-from maestro_env.experiments.search.mapping_files import is_nest, read_mapped, read_nest_mapped
+from maestro_env.experiments.search.mapping_files import (
+    MappingConfig,
+    is_nest,
+    read_mapped,
+    read_nest_mapped,
+)
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import UsageError, option

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.search.mapping_config import MappingConfig
 from maestro_env.experiments.search.mapping_files import (
+    MappingConfig,
     is_nest,
     read_mapped,
     read_nest_mapped,

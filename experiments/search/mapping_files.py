@@ -1,8 +1,9 @@
-"""Mappings in files that commands read: a mapping alone, or the best one of a run."""
+"""Mappings that commands read: flags that name one, a file of it, or the best one of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import cast
 
@@ -14,10 +15,9 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.experiments.search.goals import GOAL, recorded_layer
-from maestro_env.experiments.search.mapping_config import MappingConfig
+from maestro_env.experiments.search.goals import GOAL, HARDWARE_HELP, LAYER_HELP, recorded_layer
 from maestro_env.experiments.shell.files import RecordError, read_record
-from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
@@ -27,6 +27,22 @@ from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels, recorded_accelerator
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
+
+
+@dataclass(frozen=True)
+class MappingConfig:
+    """The flags of commands about one mapping; ``mapping_files.read_mapped`` reads it."""
+
+    file: str = option(
+        MISSING,
+        "a mapping: a directory of run or optimum, its best_mapping.json, a MAESTRO file such as "
+        "F.m, or a Timeloop or AccelForge file such as F.yaml",
+    )
+    layer: str | None = option(None, f"{LAYER_HELP} (default: the layer in FILE)")
+    hardware: str | None = option(
+        None, f"{HARDWARE_HELP} (default: the accelerator in FILE, or unlimited)"
+    )
+
 
 _MAX_CHARACTERS = 2**24
 # A loop nest is as wide as it is deep.

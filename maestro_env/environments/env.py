@@ -21,11 +21,11 @@ from maestro_env.environments.information import (
     NOT_EVALUATED,
     Attributes,
     Incumbent,
+    Observer,
     full_information,
     regret,
     require_info,
 )
-from maestro_env.environments.observations import Observer
 from maestro_env.environments.task import Task, episode_end, make_tasks, require_episode_length
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL

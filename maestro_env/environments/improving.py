@@ -29,9 +29,8 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.rewards import Observations, observation
 from maestro_env.evaluation.status import OK
-from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter, count_up_to
 from maestro_env.mapspace.space import Points, Space
-from maestro_env.mapspace.unit_cube import count_up_to
 from maestro_env.workloads.layer import Layer
 
 Integers = NDArray[np.int64]

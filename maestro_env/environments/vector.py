@@ -19,10 +19,10 @@ from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
+    Observer,
     full_information,
     require_info,
 )
-from maestro_env.environments.observations import Observer
 from maestro_env.environments.task import Task, episode_end, require_episode_length
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.evaluator import Batch, Evaluator

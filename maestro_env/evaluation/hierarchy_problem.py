@@ -20,8 +20,7 @@ from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.hierarchy.bounds import lower_bound
-from maestro_env.hierarchy.evaluation import NestMapping
-from maestro_env.hierarchy.fills import fills_of
+from maestro_env.hierarchy.evaluation import NestMapping, fills_of
 from maestro_env.hierarchy.written import nest_json, nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.space import Points

@@ -16,9 +16,8 @@ from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.status import OK, Rows, violations
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter, choices_at
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.mapspace.unit_cube import choices_at
 
 Place = ArrayLike | Values[str, int | str] | Mapping
 """A vector of D integers, the values of all parameters by name, or a mapping."""

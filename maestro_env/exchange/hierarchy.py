@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from maestro_env.accelerators.hierarchy import TENSORS, Element, Hierarchy, MemoryElement
 from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.base.yaml_file import Part
-from maestro_env.hierarchy.cuts import cuts_of
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.shape import DIMS, Shape, cuts_of
 from maestro_env.workloads.affine import Workload, rank_of
 
 Nest = list[dict[str, int]]

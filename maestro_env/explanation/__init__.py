@@ -31,15 +31,16 @@ from maestro_env.explanation.neighbours import (
     better_with_room,
     find_neighbours,
 )
-from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.traffic import (
     TENSORS,
     Energy,
+    Stage,
     Traffic,
     count_energy,
+    count_reuse,
     count_traffic,
 )
-from maestro_env.hierarchy.fills import Fill
+from maestro_env.hierarchy.evaluation import Fill
 
 __all__ = [
     "PARTS",

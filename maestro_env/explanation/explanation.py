@@ -14,7 +14,6 @@ from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
-from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.text import (
     bound_lines,
     cycle_lines,
@@ -23,7 +22,14 @@ from maestro_env.explanation.text import (
     reuse_lines,
     table,
 )
-from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
+from maestro_env.explanation.traffic import (
+    Energy,
+    Stage,
+    Traffic,
+    count_energy,
+    count_reuse,
+    count_traffic,
+)
 from maestro_env.mapspace.mapping import Mapping
 
 

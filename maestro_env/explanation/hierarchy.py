@@ -27,7 +27,6 @@ from maestro_env.explanation.hierarchy_parts import (
     utilization_of,
 )
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
-from maestro_env.explanation.reuse import Stage
 from maestro_env.explanation.text import (
     bound_lines,
     cycle_lines,
@@ -36,17 +35,18 @@ from maestro_env.explanation.text import (
     reuse_lines,
     table,
 )
-from maestro_env.explanation.traffic import Energy, Traffic
+from maestro_env.explanation.traffic import Energy, Stage, Traffic
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
-from maestro_env.hierarchy.cuts import cuts_of, units_of
 from maestro_env.hierarchy.evaluation import (
     Conventions,
+    Fill,
     HierarchyCost,
     HierarchyEvaluator,
     NestMapping,
+    fills_of,
 )
-from maestro_env.hierarchy.fills import Fill, fills_of
 from maestro_env.hierarchy.floors import tensor_words
+from maestro_env.hierarchy.shape import cuts_of, units_of
 from maestro_env.hierarchy.written import nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.layer import Layer

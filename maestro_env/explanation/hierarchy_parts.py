@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
-from maestro_env.explanation.reuse import Stage
-from maestro_env.explanation.traffic import Energy, Traffic
-from maestro_env.hierarchy.cuts import cuts_of, units_of
+from maestro_env.explanation.traffic import Energy, Stage, Traffic
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.shape import cuts_of, units_of
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from maestro_env.explanation.bottleneck import Bottleneck
 from maestro_env.explanation.neighbours import Neighbour, better, better_with_room
-from maestro_env.explanation.reuse import Stage
-from maestro_env.explanation.traffic import TENSORS, Energy
+from maestro_env.explanation.traffic import TENSORS, Energy, Stage
 
 _MOST_NEIGHBOURS = 5
 

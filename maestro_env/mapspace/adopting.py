@@ -11,7 +11,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mapspace import mapping as nouns
-from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter, count_up_to
 from maestro_env.mapspace.space import (
     LEVELS,
     MapSpace,
@@ -20,7 +20,6 @@ from maestro_env.mapspace.space import (
     lehmer_rank,
     tile_name,
 )
-from maestro_env.mapspace.unit_cube import count_up_to
 from maestro_env.workloads.layer import loop_of
 
 _WINDOWS = ("R", "S")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
 from maestro_env.evaluation.context import CONTEXT
+from maestro_env.prior.proposer import DECISIONS, FEATURES, STATE
 
 StoredArrays = Mapping[str, NDArray[np.float32]]
 
@@ -201,3 +202,31 @@ def _arrays(header: Mapping[str, Any], data: memoryview) -> StoredArrays:
 
 def _raw(array: NDArray[np.float32]) -> bytes:
     return array.astype(array.dtype.newbyteorder("<")).tobytes()
+
+
+Arrays = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Numbers that the two layers of a network pass on, multiples of 64."""
+
+    hidden: int = 256
+    mixed: int = 64
+
+
+WIDTHS = Widths()
+
+
+def shapes(widths: Widths = WIDTHS) -> Mapping[str, tuple[int, ...]]:
+    """Return the shape of every array: the first axis is the decision."""
+    hidden, mixed = widths.hidden, widths.mixed
+    return {
+        "context": (DECISIONS, len(CONTEXT), hidden),
+        "state": (DECISIONS, STATE, hidden),
+        "bias": (DECISIONS, hidden),
+        "hidden": (DECISIONS, hidden, mixed),
+        "mixed_bias": (DECISIONS, mixed),
+        "option": (DECISIONS, FEATURES, mixed),
+        "score": (DECISIONS, mixed),
+    }

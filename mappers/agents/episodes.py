@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.parts.arrays import Floats, Integers
-from maestro_env.mappers.parts.joint_moves import JointMoves
+from maestro_env.mappers.parts.operators import JointMoves
 from maestro_env.mapspace.space import Points, Space
 
 Seen = NDArray[np.float32]

@@ -1,19 +1,24 @@
-"""Which agent sets which parameters."""
+"""Which agent sets which parameters, and what mappers with such agents have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
 from maestro_env.clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
-from maestro_env.clustering.controls import random_groups, reversed_groups
+from maestro_env.clustering.algorithm import random_groups, reversed_groups
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mappers.agents.config import GroupConfig
-from maestro_env.mappers.parts.arrays import Floats
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.rewards import REWARDS
+from maestro_env.mappers.agents.team import GroupConfig
+from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points, Space
 
 _BATCH = 4096
@@ -145,3 +150,55 @@ def _warm_up_samples(evaluator: Evaluator, n: int, rng: np.random.Generator) -> 
     batches = np.array_split(points, n // _BATCH + 1)
     values = np.concatenate([evaluator.warm_up(batch).values for batch in batches])
     return samples_of(evaluator.space, points, values)
+
+
+Grouped = TypeVar("Grouped", bound=GroupConfig)
+
+
+class GroupedMapper(Mapper[Grouped]):
+    """A mapper of agents that each set their own parameters.
+
+    Learning groups costs ``warm_up`` samples, counted outside the budget; groups from a
+    file cost nothing. If ``agents`` is changed, a file of groups must have that many.
+    """
+
+    def require_fit(self, problem: AnyProblem, objective: Objective) -> None:
+        if self.config.groups:
+            self._read_groups(problem.space)
+        else:
+            require_agents(self.config.agents, problem.space, least=0)
+
+    def agents(self, evaluator: Evaluator, rng: np.random.Generator) -> Integers:
+        """Return the agent that sets each parameter, int64[D], from 0 on."""
+        if self.config.groups:
+            groups = self._read_groups(evaluator.space)
+        else:
+            groups = group_parameters(self.config, evaluator, rng)
+        return groups.indices(evaluator.space.columns)
+
+    def _read_groups(self, space: Space) -> AgentGroups:
+        agents = self.config.agents
+        # The default number is not a request.
+        wanted = None if agents == self.DEFAULT.agents else agents
+        return read_groups(self.config.groups, space, wanted)
+
+
+class RelativeRewards:
+    """Rewards relative to the median of the first values of which one is valid.
+
+    Args:
+        kind: one of ``REWARDS``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._reward = REWARDS[kind]
+        self._reference: float | None = None
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the rewards of values float64[N]; 0 of those that are infinite."""
+        valid = np.isfinite(values)
+        if self._reference is None:
+            if not valid.any():
+                return np.zeros(len(values))
+            self._reference = float(np.median(values[valid]))
+        return self._reward(self._reference / values)

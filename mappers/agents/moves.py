@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.mappers.agents.heads import Heads
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.parts.arrays import Floats, Integers
 
 # A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and one octave, a

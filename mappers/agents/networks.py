@@ -8,10 +8,8 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.rewards import Observations
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.fused import HIDDEN, first_weights
-from maestro_env.mappers.agents.heads import Heads
-from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, normalised
+from maestro_env.mappers.agents.stateless import HIDDEN, first_weights
+from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig, normalised
 from maestro_env.mappers.parts.arrays import Floats, Integers
 
 try:

@@ -1,15 +1,261 @@
-"""What all teams of agents have in common: they draw actions and learn from the shared reward."""
+"""What all teams of agents share: settings, heads, and learning from the shared reward."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maestro_env.evaluation.rewards import Observations
-from maestro_env.mappers.agents.config import MarlConfig
-from maestro_env.mappers.agents.heads import Heads
-from maestro_env.mappers.parts.arrays import Floats, Integers
+from maestro_env.clustering import LINKAGES, MEASURES
+from maestro_env.evaluation.rewards import REWARDS, Observations
+from maestro_env.mappers.base import StartConfig
+from maestro_env.mappers.parts.arrays import DRAWS, Booleans, Floats, Integers, orders_of, sizes_at
+from maestro_env.mappers.settings import setting
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import Points, Space
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+MOST_LOGITS = 8192
+"""Most logits of a head: of a parameter with more choices, the head offers a spread-out part.
+
+All of 7! orders fit. Offered sizes are spread geometrically, so all small sizes are among them.
+"""
+
+# Least chance of the choice that a head favours.
+_FAVOUR = 0.7
+
+# Octaves between heads, more than a size plus a step can have.
+_FAR = 100.0
+
+
+class Heads:
+    """The heads of all D parameters of a map space, with their logits in one array of length L.
+
+    Args:
+        space: the map space.
+        start: initial distribution: ``log`` draws sizes in proportion to 1 / size and all else
+            uniformly, ``uniform`` draws all uniformly.
+
+    Attributes:
+        choices: the choices each head offers, one per logit, D arrays.
+        counts: logits of every head, int64[D].
+        starts: index of every head's first logit, int64[D].
+        owner: the head every logit belongs to, int64[L].
+        are_sizes: whether a head's parameter is a size, bool[D].
+        sizes: indices of the heads whose parameters are sizes.
+        bias: the logits before learning, float64[L].
+    """
+
+    def __init__(self, space: Space, start: str = "log") -> None:
+        parameters = space.parameters
+        self.space = space
+        self.choices = tuple(_offered(parameter) for parameter in parameters)
+        self.counts: Integers = np.array([len(offered) for offered in self.choices])
+        ends: Integers = np.cumsum(self.counts)
+        self.starts: Integers = ends - self.counts
+        self.owner: Integers = np.repeat(np.arange(len(self.counts)), self.counts)
+        self.are_sizes = np.array([parameter.is_size for parameter in parameters])
+        self.sizes = np.flatnonzero(self.are_sizes)
+        pairs = list(zip(parameters, self.choices, strict=True))
+        self.bias: Floats = np.concatenate([_bias(*pair, start) for pair in pairs])
+        self._lasts = ends - 1
+        self._ranges = list(zip(self.starts.tolist(), ends.tolist(), strict=True))
+        self._choices: Points = np.concatenate(self.choices).astype(np.int32)
+        # Base-2 logarithms of all sizes in one ascending array, heads far apart, float64[L].
+        self._places: Floats = np.concatenate([_logs(*pair) for pair in pairs]) + _FAR * self.owner
+
+    @cached_property
+    def features(self) -> csr_matrix:
+        """Features that choices of one head share, 0 or 1, sparse float64[L, F].
+
+        The feature of a size is its octave. The features of a loop order are the place of each
+        dimension, and which of each two dimensions comes first. What is learnt about one choice so
+        carries over to similar ones.
+        """
+        from scipy.sparse import csr_matrix  # It takes long, and most mappers need none.
+
+        dims = len(self.space.extents)
+        heads = zip(self.space.parameters, self.choices, self.starts, strict=True)
+        rows, columns, width = [], [], 0
+        for parameter, offered, start in heads:
+            row, column, added = _features(parameter, offered, dims)
+            rows.append(start + row)
+            columns.append(width + column)
+            width += added
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        return csr_matrix((np.ones(len(row)), (row, column)), (len(self.owner), width))
+
+    @cached_property
+    def members(self) -> csr_matrix:
+        """``features`` transposed, sparse float64[F, L]."""
+        return self.features.T.tocsr()
+
+    @property
+    def numbers(self) -> list[Floats]:
+        """Numbers that describe the choices of each head, float64[choices, f], D arrays.
+
+        They are ``features``, and of a size log(size) / log(largest) too; one-hots where a head has
+        no features.
+        """
+        dims = len(self.space.extents)
+        heads = zip(self.space.parameters, self.choices, strict=True)
+        return [_numbers(parameter, offered, dims) for parameter, offered in heads]
+
+    def points(self, actions: Integers) -> Points:
+        """Return the points of int64[N, D] actions, indices of logits within heads, int32[N, D]."""
+        points: Points = self._choices[self.starts + actions]
+        return points
+
+    def actions(self, points: Points) -> Integers:
+        """Return the actions int64[N, D] of points: of a choice not offered, the last one below."""
+        pairs = zip(self.choices, points.T, strict=True)
+        found = [offered.searchsorted(column, side="right") - 1 for offered, column in pairs]
+        return np.stack(found, axis=1)
+
+    def inverted(self, probabilities: Floats, uniform: Floats) -> Integers:
+        """Return the actions at which every head's distribution function exceeds a uniform number.
+
+        From probabilities float64[L] and uniform numbers float64[N, D] to actions int64[N, D].
+        """
+        cumulated = [probabilities[start:end].cumsum() for start, end in self._ranges]
+        reached = uniform.T * np.array([[each[-1]] for each in cumulated])
+        pairs = zip(cumulated, reached, strict=True)
+        found = np.array([each.searchsorted(row, side="right") for each, row in pairs]).T
+        # Rounding may lead beyond the last choice.
+        clipped: Integers = np.minimum(found, self.counts - 1)
+        return clipped
+
+    def favouring(self, actions: Integers, favoured: Booleans) -> Floats:
+        """Return the bias, raised so that favoured heads start with their action of int64[D].
+
+        Its chance becomes 0.7 or more.
+        """
+        raised = self.bias.copy()
+        for head in np.flatnonzero(favoured):
+            start, end = self._ranges[head]
+            logits = raised[start:end]
+            others = np.delete(logits, actions[head])
+            if len(others):
+                least = np.logaddexp.reduce(others) + math.log(_FAVOUR / (1 - _FAVOUR))
+                logits[actions[head]] = max(logits[actions[head]], least)
+        return raised
+
+    def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
+        """Scale sizes to the nearest choice of their heads, at least one choice away.
+
+        The three arrays and the result have one shape. Octaves are base-2 logarithms of the
+        factors. The result has no meaning where a head is not of a size.
+        """
+        first, last = self.starts[heads], self._lasts[heads]
+        now = first + actions
+        places = self._places
+        target = places[now] + octaves
+        above = np.minimum(np.maximum(places.searchsorted(target), first), last)
+        below = np.maximum(above - 1, first)
+        nearer_below = target - places[below] < places[above] - target
+        nearest = np.where(nearer_below, below, above)
+        reached = np.where(nearest == now, now + np.where(octaves > 0, 1, -1), nearest)
+        return np.minimum(np.maximum(reached, first), last) - first
+
+
+def _offered(parameter: Parameter) -> Integers:
+    if parameter.choices <= MOST_LOGITS:
+        return np.arange(parameter.choices)
+    if parameter.is_size:
+        spread = np.geomspace(1, parameter.choices, MOST_LOGITS) - 1
+    else:
+        spread = np.linspace(0, parameter.choices - 1, MOST_LOGITS)
+    return np.unique(np.rint(spread).astype(np.int64))
+
+
+def _bias(parameter: Parameter, offered: Integers, start: str) -> Floats:
+    if start == "uniform" or not parameter.is_size:
+        return np.zeros(len(offered))
+    # An offered choice also stands for the choices skipped after it.
+    skipped = np.diff(offered, append=offered[-1] + 1)
+    return np.log(skipped / sizes_at(parameter, offered))
+
+
+def _logs(parameter: Parameter, offered: Integers) -> Floats:
+    if parameter.is_size:
+        return np.log2(sizes_at(parameter, offered))
+    return np.arange(len(offered)) / len(offered)
+
+
+def _numbers(parameter: Parameter, offered: Integers, dims: int) -> Floats:
+    rows, columns, width = _features(parameter, offered, dims)
+    if not width:
+        return np.eye(len(offered))
+    found = np.zeros((len(offered), width))
+    found[rows, columns] = 1
+    if not parameter.is_size:
+        return found
+    logs = np.log2(sizes_at(parameter, offered))
+    return np.column_stack([found, logs / max(logs[-1], 1)])
+
+
+def _features(parameter: Parameter, offered: Integers, dims: int) -> tuple[Integers, Integers, int]:
+    """Return rows and columns of the ones in a head's features, and the number of columns."""
+    rows = np.arange(len(offered))
+    if parameter.is_size:
+        octaves = np.floor(np.log2(sizes_at(parameter, offered)))
+        present, column = np.unique(octaves, return_inverse=True)
+        return rows, column, len(present)
+    if parameter.kind != "order":
+        return rows[:0], rows[:0], 0
+    places = np.argsort(orders_of(offered, dims), axis=1)
+    first, second = np.triu_indices(dims, k=1)
+    ahead_row, ahead_pair = np.nonzero(places[:, first] < places[:, second])
+    row = np.concatenate([np.repeat(rows, dims), ahead_row])
+    column = np.concatenate([(np.arange(dims) * dims + places).ravel(), dims**2 + ahead_pair])
+    return row, column, dims**2 + len(first)
+
+
+GROUPINGS = ("clustered", "reversed", "random")
+"""How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
+
+
+@dataclass(frozen=True)
+class GroupConfig(StartConfig):
+    """Which parameters share an agent."""
+
+    agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)
+    grouping: str = setting("clustered", "which parameters share an agent", allowed=GROUPINGS)
+    groups: str = setting("", "JSON file of groups to use instead of learning them")
+    warm_up: int = setting(20_000, "random samples that groups are learnt from", least=1)
+    measure: str = setting("pearson", "measure of dependence between parameters", allowed=MEASURES)
+    linkage: str = setting("ward_rows", "linkage of the clustering", allowed=LINKAGES)
+
+
+@dataclass(frozen=True)
+class MarlConfig(GroupConfig):
+    """Parameters of the agents and of their grouping."""
+
+    policy: str = setting("stateless", "policy of every agent", allowed=("stateless", "mlp"))
+    backend: str = setting("torch", "what computes networks (mlp)", allowed=("torch", "fused"))
+    batch: int = setting(16, "samples between two updates", least=1, most=100_000)
+    epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
+    rate: float = setting(0.1, "learning rate of Adam", most=1)
+    clip: float = setting(0.4, "bound of PPO's ratio around 1", most=10)
+    entropy: float = setting(0.0, "weight of the entropy bonus", most=100)
+    exploration: float = setting(0.1, "chance per parameter of an action off the policy", most=1)
+    local: float = setting(0.7, "share of such actions of sizes that are small steps", most=1)
+    imitation: float = setting(1.0, "weight of the pull towards the best samples", most=100)
+    memory: int = setting(16, "best samples that agents remember", least=1, most=10_000)
+    refinement: float = setting(0.35, "share of samples that are variants of the best", most=0.95)
+    pairs: float = setting(0.6, "share of variants in which two sizes move", most=1)
+    reward: str = setting("inverse", "reward of a mapping", allowed=REWARDS)
+    draw: str = setting("log", "initial distribution", allowed=DRAWS)
+    patience: int = setting(500, "samples without a gain before a new team starts; 0 is never")
+    keep: float = setting(0.5, "chance that a new agent favours its part of the best", most=1)
+
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""

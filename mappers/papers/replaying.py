@@ -10,13 +10,12 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mappers.agents.config import GroupConfig
 from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving, Seen
-from maestro_env.mappers.agents.grouped import GroupedMapper
+from maestro_env.mappers.agents.grouping import GroupedMapper
 from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.agents.team import GroupConfig
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, SoaReplay
-from maestro_env.mappers.parts.arrays import Floats, Integers
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS, Floats, Integers
 from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Space
 

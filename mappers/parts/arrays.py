@@ -1,8 +1,13 @@
-"""Types of arrays that mappers share, whose shapes docstrings give, and files of arrays."""
+"""Types of arrays that mappers share, initial draws, and what choices stand for."""
 
+from __future__ import annotations
+
+import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import Refuse
+from maestro_env.mapspace.parameter import Parameter, choices_at
+from maestro_env.mapspace.space import Points, Space
 
 Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -36,3 +43,48 @@ def opened_checkpoint(path: Path | str, refuse: Refuse) -> Iterator[Any]:
             yield file
     except Exception as error:  # noqa: BLE001 (a damaged file makes its readers raise anything)
         raise refuse(f"cannot read the checkpoint {path}: {error}") from None
+
+
+Draw = Callable[[Space, int, np.random.Generator], Points]
+"""Draws n independent points of a space, int32[n, D]."""
+
+
+def log_uniform(space: Space, n: int, rng: np.random.Generator) -> Points:
+    """Draw tile and cluster sizes log-uniformly, other parameters uniformly."""
+    points = space.sample(n, rng)
+    for column, parameter in enumerate(space.parameters):
+        if parameter.is_size:
+            points[:, column] = choices_at(parameter, rng.random(n))
+    return points
+
+
+DRAWS: Mapping[str, Draw] = {"uniform": Space.sample, "log": log_uniform}
+"""Distributions by name."""
+
+
+def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:
+    """Return the sizes that choices of a tile or cluster size stand for, int64 of their shape."""
+    # A range starts at 1 and may be too long to list.
+    if isinstance(parameter.values, range):
+        return choices.astype(np.int64) + 1
+    return np.take(np.array(parameter.values, dtype=np.int64), choices)
+
+
+def orders_of(ranks: NDArray[np.integer], n: int) -> Integers:
+    """Return the permutations of 0..n-1 that have these lexicographic ranks, [N] to [N, n]."""
+    return np.take(_all_orders(n), ranks, axis=0)
+
+
+def ranks_of(orders: Integers) -> Integers:
+    """Return the lexicographic ranks of permutations, [N, n] to [N]."""
+    n = orders.shape[1]
+    ranks = np.zeros(len(orders), dtype=np.int64)
+    for place in range(n):
+        smaller = orders[:, place + 1 :] < orders[:, place, np.newaxis]
+        ranks += smaller.sum(axis=1) * math.factorial(n - 1 - place)
+    return ranks
+
+
+@cache
+def _all_orders(n: int) -> Integers:
+    return np.array(list(permutations(range(n))), dtype=np.int64)

@@ -15,8 +15,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
-from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mappers.parts.choices import orders_of, sizes_at
+from maestro_env.mappers.parts.arrays import Floats, orders_of, sizes_at
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
 

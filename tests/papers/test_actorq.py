@@ -12,9 +12,11 @@ from actorq_helpers import SIZE, publish
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro_env.mappers.papers.quantised.packet import COMPUTED, SENT, Packet
 from maestro_env.mappers.papers.quantised.quantiser import Layers, coded, codes_of
 from maestro_env.mappers.papers.quantised.shared import (
+    COMPUTED,
+    SENT,
+    Packet,
     RateLimiter,
     SharedArray,
     SharedRows,

@@ -20,11 +20,13 @@ from maestro_env.mappers.papers.off_policy.learner import (  # noqa: E402
     Settings,
     collect,
 )
-from maestro_env.mappers.papers.off_policy.maddpg import Maddpg  # noqa: E402
-from maestro_env.mappers.papers.off_policy.masac import Masac  # noqa: E402
+from maestro_env.mappers.papers.off_policy.maddpg import (  # noqa: E402
+    Maddpg,
+    Masac,
+)
 from maestro_env.mappers.papers.off_policy.networks import Networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
-from maestro_env.mappers.papers.tasks.predator_prey import PredatorPrey  # noqa: E402
+from maestro_env.mappers.papers.tasks.physics import PredatorPrey  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

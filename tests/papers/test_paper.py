@@ -17,7 +17,7 @@ from paper_helpers import searched
 from same_results import TIMES
 
 from maestro_env import mappers
-from maestro_env.clustering.stability import stability
+from maestro_env.clustering.algorithm import stability
 from maestro_env.experiments.papers.paper import job
 from maestro_env.experiments.papers.paper.config import ITEMS
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn

@@ -17,8 +17,8 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving
-from maestro_env.mappers.agents.heads import Heads
 from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.papers.off_policy.learner import Settings
 from maestro_env.mappers.papers.off_policy.maddpg import Maddpg
 from maestro_env.mappers.papers.replaying import ReplayConfig, _Team

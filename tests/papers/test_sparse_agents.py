@@ -31,9 +31,9 @@ from maestro_env.mappers.papers.value_based.checkpoint import (  # noqa: E402
     AgentsError,
     read_agents,
 )
-from maestro_env.mappers.papers.value_based.course import Course  # noqa: E402
 from maestro_env.mappers.papers.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
 from maestro_env.mappers.papers.value_based.learner import ValueLearner  # noqa: E402
+from maestro_env.mappers.papers.value_based.qmix import Course  # noqa: E402
 from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
 from maestro_env.mappers.parts import arrays  # noqa: E402
 

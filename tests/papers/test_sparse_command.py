@@ -42,9 +42,9 @@ from maestro_env.experiments.papers.sparse.transformer.tables import (
     print_tables,
 )
 from maestro_env.experiments.shown.statistics import Estimate
-from maestro_env.mappers.papers.transformer.checkpoint import read_gpt
 from maestro_env.mappers.papers.transformer.corpus import TokenRows, split
 from maestro_env.mappers.papers.transformer.model import TransformerError
+from maestro_env.mappers.papers.transformer.proposing import read_gpt
 from maestro_env.mappers.papers.transformer.schedule import Arm
 from maestro_env.mappers.papers.transformer.tokens import END
 from maestro_env.mappers.papers.transformer.training import Training, mean_loss

@@ -10,9 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.mappers.papers.tasks.navigation import Navigation
-from maestro_env.mappers.papers.tasks.physics import DIRECTIONS, Bodies, World
-from maestro_env.mappers.papers.tasks.predator_prey import PredatorPrey, boundary_penalty
+from maestro_env.mappers.papers.tasks.physics import (
+    DIRECTIONS,
+    Bodies,
+    Navigation,
+    PredatorPrey,
+    World,
+    boundary_penalty,
+)
 from maestro_env.mappers.papers.tasks.task import EPISODE, Task, TaskError
 
 MAKERS = {

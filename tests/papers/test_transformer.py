@@ -17,10 +17,11 @@ from maestro_env.accelerators.hardware import PRESETS  # noqa: E402
 from maestro_env.evaluation.masks import Masks  # noqa: E402
 from maestro_env.evaluation.objectives import find_objective  # noqa: E402
 from maestro_env.evaluation.problem import Problem  # noqa: E402
-from maestro_env.mappers.learners.sparsity import SparsityError  # noqa: E402
-from maestro_env.mappers.learners.topology import adam_moments  # noqa: E402
-from maestro_env.mappers.papers.sparse.flops import FlopMeter  # noqa: E402
-from maestro_env.mappers.papers.transformer.checkpoint import GptCheckpoint, read_gpt  # noqa: E402
+from maestro_env.mappers.learners.topology import (  # noqa: E402
+    SparsityError,
+    adam_moments,
+)
+from maestro_env.mappers.papers.sparse.products import FlopMeter  # noqa: E402
 from maestro_env.mappers.papers.transformer.corpus import TokenRows  # noqa: E402
 from maestro_env.mappers.papers.transformer.model import (  # noqa: E402
     Gpt,
@@ -29,7 +30,11 @@ from maestro_env.mappers.papers.transformer.model import (  # noqa: E402
     attention,
     seen_pairs,
 )
-from maestro_env.mappers.papers.transformer.proposing import propose  # noqa: E402
+from maestro_env.mappers.papers.transformer.proposing import (  # noqa: E402
+    GptCheckpoint,
+    propose,
+    read_gpt,
+)
 from maestro_env.mappers.papers.transformer.schedule import DENSE, Arm, Schedule, arms  # noqa: E402
 from maestro_env.mappers.papers.transformer.tokens import (  # noqa: E402
     decode,

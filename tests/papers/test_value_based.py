@@ -19,12 +19,17 @@ from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch, ReplayError  # noqa: E402
 from maestro_env.mappers.papers.tasks.task import Task  # noqa: E402
 from maestro_env.mappers.papers.value_based.episodes import Episodes, play  # noqa: E402
-from maestro_env.mappers.papers.value_based.iql import Iql  # noqa: E402
-from maestro_env.mappers.papers.value_based.learner import ValueLearner  # noqa: E402
-from maestro_env.mappers.papers.value_based.qmix import Qmix  # noqa: E402
+from maestro_env.mappers.papers.value_based.learner import (  # noqa: E402
+    ValueLearner,
+    lambda_returns,
+    soft_mellowmax,
+)
+from maestro_env.mappers.papers.value_based.qmix import (  # noqa: E402
+    Iql,
+    Qmix,
+    Vdn,
+)
 from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
-from maestro_env.mappers.papers.value_based.targets import lambda_returns, soft_mellowmax  # noqa: E402
-from maestro_env.mappers.papers.value_based.vdn import Vdn  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

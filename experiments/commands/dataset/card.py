@@ -14,7 +14,7 @@ from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import to_flags
 from maestro_env.experiments.shown.tables import in_markdown
 from maestro_env.experiments.shown.templates import templates
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS
 
 CARD = "README.md"
 _SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M"}

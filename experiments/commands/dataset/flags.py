@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.shell.flags import option, out_option
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS
 
 
 @dataclass(frozen=True)

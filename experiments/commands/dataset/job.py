@@ -29,7 +29,7 @@ from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.versions import versions
 from maestro_env.mappers import PROVERS, mapper_names
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -19,7 +19,7 @@ from maestro_env.evaluation.status import Rows
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.searches import Recorder, run_search
 from maestro_env.experiments.shell.files import ensure_directory, replacing
-from maestro_env.mappers.parts.draws import DRAWS
+from maestro_env.mappers.parts.arrays import DRAWS
 from maestro_env.mapspace.space import Points
 
 ROWS_PER_FILE = 100_000

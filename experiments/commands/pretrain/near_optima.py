@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.problem import require
-from maestro_env.mappers.parts.arrays import Booleans, Floats, Integers
-from maestro_env.mappers.parts.choices import orders_of, ranks_of, sizes_at
+from maestro_env.mappers.parts.arrays import (
+    Booleans,
+    Floats,
+    Integers,
+    orders_of,
+    ranks_of,
+    sizes_at,
+)
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points
 

@@ -25,8 +25,8 @@ from maestro_env.experiments.shell.flags import (
     out_option,
     resume_option,
 )
-from maestro_env.mappers.papers.quantised.packet import COMPUTED, SENT
 from maestro_env.mappers.papers.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
+from maestro_env.mappers.papers.quantised.shared import COMPUTED, SENT
 
 _FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 

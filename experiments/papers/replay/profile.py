@@ -39,7 +39,7 @@ from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.telling import say
 from maestro_env.experiments.store.timing import Clock, measured, now
 from maestro_env.mappers.papers.replay.layouts import Batch
-from maestro_env.mappers.papers.tasks.predator_prey import PredatorPrey
+from maestro_env.mappers.papers.tasks.physics import PredatorPrey
 
 try:
     from maestro_env.experiments.papers.replay.one_by_one import OneByOne

@@ -25,9 +25,7 @@ from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.records import Case, Show, known_fields
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import Sampler
-from maestro_env.mappers.papers.tasks.navigation import Navigation
-from maestro_env.mappers.papers.tasks.physics import DIRECTIONS
-from maestro_env.mappers.papers.tasks.predator_prey import PredatorPrey
+from maestro_env.mappers.papers.tasks.physics import DIRECTIONS, Navigation, PredatorPrey
 from maestro_env.mappers.papers.tasks.task import EPISODE, Task
 from maestro_env.mappers.parts.arrays import Floats32
 
@@ -55,7 +53,7 @@ def _maddpg() -> type[OffPolicyLearner]:
 
 
 def _masac() -> type[OffPolicyLearner]:
-    from maestro_env.mappers.papers.off_policy.masac import Masac
+    from maestro_env.mappers.papers.off_policy.maddpg import Masac
 
     return Masac
 

@@ -19,8 +19,8 @@ from maestro_env.experiments.store.timing import measured, microseconds, now, te
 from maestro_env.mappers.papers.replay.layouts import Batch
 
 try:
+    from maestro_env.mappers.papers.value_based.qmix import Vdn
     from maestro_env.mappers.papers.value_based.settings import Settings
-    from maestro_env.mappers.papers.value_based.vdn import Vdn
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse speed", str(error.name), "rl") from error
 

@@ -16,7 +16,7 @@ from maestro_env.mappers.learners.topology import (
     adam_moments,
     cosine_share,
 )
-from maestro_env.prior.shapes import Arrays
+from maestro_env.prior.file import Arrays
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _BETAS = (0.9, 0.99)

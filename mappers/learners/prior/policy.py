@@ -14,8 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from maestro_env.prior.file import WIDTHS, Arrays, Widths, shapes
 from maestro_env.prior.proposer import Trace
-from maestro_env.prior.shapes import WIDTHS, Arrays, Widths, shapes
 
 # Entries of a context differ less than the others.
 _CONTEXT_SCALE = 4.0

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.perceptrons import Perceptrons
 from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
-from maestro_env.mappers.papers.quantised.packet import Packet
 from maestro_env.mappers.papers.quantised.shared import (
     NAP,
+    Packet,
     RateLimiter,
     SharedArray,
     SharedRows,

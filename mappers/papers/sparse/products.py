@@ -1,7 +1,8 @@
-"""Layers of PyTorch that compute with the weights that exist, and with no others."""
+"""Layers of PyTorch that compute with the weights that exist alone, and the operations taken."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,3 +99,38 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
         )
         found = None if of_inputs is None else torch.from_numpy(of_inputs)
         return found, torch.from_numpy(of_weights), of_outputs.sum(dim=1), None
+
+
+PER_LINK = 2
+"""Operations of a weight for a row."""
+
+
+class FlopMeter:
+    """Adds up operations by what they are for.
+
+    Attributes:
+        spent: operations so far, by purpose.
+    """
+
+    def __init__(self) -> None:
+        self.spent: Counter[str] = Counter()
+
+    @property
+    def total(self) -> int:
+        """Operations so far."""
+        return self.spent.total()
+
+    def forward(self, purpose: str, links: int, rows: int) -> None:
+        """Add what outputs of rows take."""
+        self.spent[purpose] += PER_LINK * links * rows
+
+    def update(self, purpose: str, links: int, rows: int) -> None:
+        """Add what outputs of rows and the gradients of links and inputs take."""
+        self.forward(purpose, 3 * links, rows)
+
+    def dense_gradients(self, purpose: str, links: int, weights: int, rows: int) -> None:
+        """Add what outputs of rows and the gradients of inputs and of all weights take.
+
+        The gradient of a weight that does not exist is needed where the steepest grow.
+        """
+        self.forward(purpose, 2 * links + weights, rows)

@@ -10,7 +10,7 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.tasks.task import EPISODE, Task, require_counts
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
-from maestro_env.mappers.parts.joint_moves import JointMoves
+from maestro_env.mappers.parts.operators import JointMoves
 from maestro_env.mapspace.space import Points
 
 _TYPICAL = 100

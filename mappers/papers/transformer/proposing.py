@@ -1,8 +1,12 @@
-"""Mappings that a transformer proposes for a layer."""
+"""Mappings that a transformer proposes for a layer, and the file of a trained one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
@@ -10,7 +14,9 @@ import torch
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers.papers.transformer.model import Cache, Gpt
+from maestro_env.mappers.papers.sparse.products import FlopMeter
+from maestro_env.mappers.papers.transformer.model import Cache, Gpt, GptShape, TransformerError
+from maestro_env.mappers.papers.transformer.schedule import Arm, Schedule
 from maestro_env.mappers.papers.transformer.tokens import (
     END,
     Step,
@@ -19,7 +25,8 @@ from maestro_env.mappers.papers.transformer.tokens import (
     of_machine,
     writing,
 )
-from maestro_env.mappers.parts.arrays import Floats32, Integers
+from maestro_env.mappers.papers.transformer.training import Training
+from maestro_env.mappers.parts.arrays import Booleans, Floats32, Integers, opened_checkpoint
 from maestro_env.mappers.parts.threads import one_thread
 from maestro_env.mapspace.space import Points
 
@@ -76,3 +83,82 @@ def _drawn(states: Sequence[Step | Points], scores: Floats32, rng: np.random.Gen
             options = list(state.options)
             tokens[row] = options[(scores[row] + noise[row])[options].argmax()]
     return tokens
+
+
+@dataclass(frozen=True, eq=False)
+class GptCheckpoint:
+    """A transformer and how it was trained.
+
+    Args:
+        arm: how.
+        weights: by name, float32.
+        masks: which weights of the sparse matrices exist, by name, bool.
+        history: how many of each matrix existed in each interval, int64[intervals, matrices].
+    """
+
+    arm: Arm
+    weights: Mapping[str, Floats32]
+    masks: Mapping[str, Booleans]
+    history: Integers
+
+    @classmethod
+    def of(cls, training: Training) -> GptCheckpoint:
+        """Return that of a training at its end."""
+        named = list(training.model.named_parameters())
+        masks = {
+            named[matrix.parameter][0]: matrix.of(training.topology.masks).bool().numpy()
+            for matrix in training.model.sparse
+        }
+        weights = {name: weight.detach().numpy() for name, weight in named}
+        return cls(training.arm, weights, masks, np.array(training.history, dtype=np.int64))
+
+    def model(self) -> Gpt:
+        """Return the transformer."""
+        model = Gpt(self.arm.shape)
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                weight.copy_(torch.from_numpy(self.weights[name]))
+        return model
+
+    def operations(self) -> int:
+        """Count the operations of the training again, from the history."""
+        meter, interval = FlopMeter(), 0
+        for step in range(self.arm.steps):
+            self.arm.charge(meter, step, int(self.history[interval].sum()))
+            interval += self.arm.evolves(step)
+        return meter.total
+
+    def save(self, file: Path | str | BinaryIO) -> None:
+        """Write it to a file, in the format of ``numpy.savez``."""
+        arrays: dict[str, Any] = {f"weight/{name}": array for name, array in self.weights.items()}
+        arrays |= {f"mask/{name}": array for name, array in self.masks.items()}
+        arrays |= {"history": self.history, "arm": json.dumps(asdict(self.arm))}
+        np.savez_compressed(file, **arrays)
+
+
+def read_gpt(path: Path | str) -> GptCheckpoint:
+    """Read a file that ``GptCheckpoint.save`` wrote.
+
+    Raises:
+        TransformerError: no such file, or one whose masks do not fit its weights and its history.
+    """
+    with opened_checkpoint(path, TransformerError) as file:
+        fields = json.loads(str(file["arm"]))
+        shape, schedule = GptShape(**fields.pop("shape")), Schedule(**fields.pop("schedule"))
+        arrays = {
+            kind: {
+                name.removeprefix(kind): file[name] for name in file.files if name.startswith(kind)
+            }
+            for kind in ("weight/", "mask/")
+        }
+        history = file["history"]
+        arm = Arm(**fields, shape=shape, schedule=schedule)
+        weights, masks = arrays["weight/"], arrays["mask/"]
+        matrices = [
+            (name, weights[name], mask, links)
+            for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True)
+        ]
+        for name, matrix, mask, links in matrices:
+            if matrix.shape != mask.shape or matrix[~mask].any() or mask.sum() != links:
+                raise TransformerError(f"{name} has weights that its mask does not have")
+    return GptCheckpoint(arm, weights, masks, history)

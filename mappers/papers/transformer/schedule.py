@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from maestro_env.mappers.learners.sparsity import SparsityError
-from maestro_env.mappers.papers.sparse.flops import PER_LINK, FlopMeter
+from maestro_env.mappers.learners.topology import SparsityError
+from maestro_env.mappers.papers.sparse.products import PER_LINK, FlopMeter
 from maestro_env.mappers.papers.transformer.model import GptShape
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from maestro_env.mappers.learners.topology import Topology, adam_moments, cosine_share
-from maestro_env.mappers.papers.sparse.flops import FlopMeter
+from maestro_env.mappers.papers.sparse.products import FlopMeter
 from maestro_env.mappers.papers.transformer.corpus import TokenRows
 from maestro_env.mappers.papers.transformer.model import Gpt
 from maestro_env.mappers.papers.transformer.schedule import Arm

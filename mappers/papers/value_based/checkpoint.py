@@ -15,8 +15,8 @@ from torch import Tensor
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.mappers.papers.off_policy.networks import Networks
-from maestro_env.mappers.papers.value_based.course import Course
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
+from maestro_env.mappers.papers.value_based.qmix import Course
 from maestro_env.mappers.papers.value_based.settings import Settings
 from maestro_env.mappers.parts.arrays import Booleans, Floats32, opened_checkpoint
 

@@ -1,14 +1,139 @@
-"""Many boxes of mappings as one table (docs/optimum.md, 9)."""
+"""Many boxes of mappings as one table (docs/optimum.md, 9), and what all of a space share."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.experiments.commands.verify.bounds.facts import Array, Facts, Flags
+from maestro_env.mapspace.space import MapSpace
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Words = Array | float
+Tile = Mapping[str, Words]
+"""Sizes along each of the eight loops of spec/exact.md, E1."""
+
+NONE = -1
+"""In the place of a dimension: none of them."""
+LOOPS = "NGKCPQRS"
+INPUT, FILTER, OUTPUT = "NGC", "GKCRS", "NGKPQ"
+"""Loops that are axes of a tensor without a window; the input has two more, (P, R) and (Q, S)."""
+WINDOWS = {"P": "R", "Q": "S"}
+
+_OWN_NAMES = {
+    "GEMM": {"M": "P", "K": "C", "N": "K"},
+    "DSCONV": {"C": "G", "Y'": "P", "X'": "Q"},
+}
+_NAMES = {"Y'": "P", "X'": "Q"}
+
+
+def ceil_div(a: Words, b: Words) -> Array:
+    """Return ceil(a / b) of whole numbers below 2^52, which doubles divide exactly enough."""
+    return np.ceil(np.divide(a, b))
+
+
+class Facts:
+    """A space as the bounds see it.
+
+    Attributes:
+        dims: names of its dimensions, in its order.
+        names: of the loops that they are.
+        sizes: of every axis of a box, the sizes to choose from, ascending.
+        columns: of every axis that has a choice, its place in a vector.
+        parallel: of every choice of a parallel loop its dimension, or ``NONE`` if dealing it out is
+            the same as dealing out none.
+        extent: of all eight loops; 1 where the layer lacks one.
+        cut: dimensions that some mapping cuts.
+        rows: of their loops by name, in arrays that have a row for each.
+        whole: product of the extents of the others.
+        l1_words, l2_words: capacities.
+        macs: of the layer.
+        words: of its input, filter and output.
+    """
+
+    def __init__(self, space: MapSpace) -> None:
+        self.space, self.hardware, layer = space, space.hardware, space.layer
+        own = _OWN_NAMES.get(layer.operator, _NAMES)
+        self.dims = list(space.extents)
+        self.names = [own.get(dim, dim) for dim in self.dims]
+        tiles = [space.tile(level, dim) for level in ("l2", "l1") for dim in self.dims]
+        axes = [*tiles, space.cluster]
+        self.sizes = [
+            np.array([each] if isinstance(each, int) else each.values, dtype=np.float64)
+            for each in axes
+        ]
+        self.columns = {
+            axis: space.columns[each.name]
+            for axis, each in enumerate(axes)
+            if not isinstance(each, int)
+        }
+        self.cut = [d for d in range(len(self.dims)) if len(self.sizes[d]) > 1]
+        self.parallel = [
+            [dim if dim in self.cut else NONE for dim in map(self.dims.index, dealt)]
+            for dealt in map(space.parallel_dims_of, ("l2", "l1"))
+        ]
+        self.rows = {self.names[d]: row for row, d in enumerate(self.cut)}
+        self.extent = dict.fromkeys(LOOPS, 1.0)
+        self.extent |= {own.get(dim, dim): float(e) for dim, e in space.extents.items()}
+        self.whole = math.prod(self.extent[name] for name in LOOPS if name not in self.rows)
+        of = self.hardware
+        self.l1_words, self.l2_words = of.l1_bytes // of.word_bytes, of.l2_bytes // of.word_bytes
+        self.stride = dict(zip(WINDOWS, map(float, layer.stride), strict=True))
+        # Of a window of R rows that slides by s: x outputs touch x m + h rows.
+        self.step = {p: min(self.stride[p], self.extent[r]) for p, r in WINDOWS.items()}
+        self.halo = {p: self.extent[r] - self.step[p] for p, r in WINDOWS.items()}
+        self.macs = math.prod(self.extent.values())
+        self.words = self.tile_words(self.extent)
+
+    def column(self, of_loops: Mapping[str, float]) -> Array:
+        """Return figures of the loops that are cut, float64[L, 1]; 0 where there is none."""
+        return np.array([[of_loops.get(name, 0.0)] for name in self.rows]).reshape(-1, 1)
+
+    def among(self, names: str) -> Flags:
+        """Say which of the loops that are cut are among some, bool[L, 1]."""
+        return np.array([[name in names] for name in self.rows], dtype=bool).reshape(-1, 1)
+
+    def tile(self, rows: Array) -> Tile:
+        """Return a tile of some sizes along the loops that are cut, and whole along the others."""
+        return {**self.extent, **dict(zip(self.rows, rows, strict=True))}
+
+    def sizes_above(self, sizes: Array) -> Array:
+        """Return the next outer choice above each of some sizes, float64[L, N] of the loops cut."""
+        if self.space.tiles == "integers":
+            return sizes + 1
+        found = np.empty_like(sizes)
+        for row, d in enumerate(self.cut):
+            above = np.searchsorted(self.sizes[d], sizes[row], side="right")
+            found[row] = self.sizes[d][np.minimum(above, len(self.sizes[d]) - 1)]
+        return found
+
+    def tile_words(self, tile: Tile) -> tuple[Words, Words, Words]:
+        """Return the words of input, filter and output that a tile touches (E1)."""
+        inputs = product(tile, INPUT)
+        for p, r in WINDOWS.items():
+            inputs = inputs * ((tile[p] - 1) * np.minimum(self.stride[p], tile[r]) + tile[r])
+        return inputs, product(tile, FILTER), product(tile, OUTPUT)
+
+
+def product(tile: Tile, names: str) -> Words:
+    """Return the product of a tile's sizes along some loops; those that it lacks count 1."""
+    result: Words = 1.0
+    for name in names:
+        size = tile.get(name, 1.0)
+        if not isinstance(size, float) or size != 1:
+            result = result * size
+    return result
+
+
+def others(axes: str) -> str:
+    """Return the loops that are no axes of a tensor."""
+    return "".join(name for name in LOOPS if name not in axes)
+
 
 Table = NDArray[np.int32]
 """Boxes, a row each: parallel loops and innermost loops of the outer and the inner level, then the

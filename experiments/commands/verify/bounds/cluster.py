@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.facts import (
+from maestro_env.experiments.commands.verify.bounds.boxes import (
     FILTER,
     INPUT,
     LOOPS,
@@ -30,7 +30,7 @@ from maestro_env.experiments.commands.verify.bounds.lockstep import (
     BUT_LAST,
     Transfers,
 )
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,22 @@ from itertools import combinations
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
-from maestro_env.experiments.commands.verify.bounds.facts import (
+from maestro_env.experiments.commands.verify.bounds.boxes import (
     Array,
     Facts,
     Flags,
     Words,
     ceil_div,
 )
+from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
 from maestro_env.experiments.commands.verify.bounds.lockstep import Lockstep, Transfers
 from maestro_env.experiments.commands.verify.bounds.needs import Needs
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
-from maestro_env.experiments.commands.verify.bounds.sides import Side, inner_side, outer_side
+from maestro_env.experiments.commands.verify.bounds.sides import (
+    Ranges,
+    Side,
+    inner_side,
+    outer_side,
+)
 from maestro_env.experiments.commands.verify.bounds.traffic import SideTraffic
 
 _SETS = [each for size in (1, 2, 3) for each in combinations(range(3), size)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.facts import Facts, Words, ceil_div
+from maestro_env.experiments.commands.verify.bounds.boxes import Facts, Words, ceil_div
 from maestro_env.experiments.commands.verify.bounds.traffic import SideTraffic
 
 BUT_LAST, BUT_FIRST, BUT_BOTH = range(3)

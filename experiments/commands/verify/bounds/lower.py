@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.boxes import Table
+from maestro_env.experiments.commands.verify.bounds.boxes import NONE, Array, Facts, Table, Words
 from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
-from maestro_env.experiments.commands.verify.bounds.facts import NONE, Array, Facts, Words
 from maestro_env.experiments.commands.verify.bounds.levels import Costs, InnerLevel, OuterLevel
 from maestro_env.experiments.commands.verify.bounds.needs import (
     TOGETHER,
@@ -14,7 +13,7 @@ from maestro_env.experiments.commands.verify.bounds.needs import (
     least_needs,
     may_fit,
 )
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 
 
 def lower_bounds(facts: Facts, factors: tuple[str, ...], boxes: Table) -> Array:

@@ -1,4 +1,4 @@
-"""What mappings need of the buffers at least (docs/optimum.md, lemma 21)."""
+"""What mappings need of the buffers at least, and idle PEs (docs/optimum.md, lemmas 21 and 28)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.boxes import Ends, Table, ends
-from maestro_env.experiments.commands.verify.bounds.facts import Array, Facts, Flags, ceil_div
+from maestro_env.experiments.commands.verify.bounds.boxes import (
+    Array,
+    Ends,
+    Facts,
+    Flags,
+    Table,
+    ceil_div,
+    ends,
+    first,
+    last,
+)
 
 # Boxes at a time: their arrays stay in the processor's cache.
 TOGETHER = 2048
@@ -58,3 +67,27 @@ def may_fit(facts: Facts, boxes: Table) -> Flags:
         needs = least_needs(facts, e)
         fit[some] = ~e.empty & (needs.l1 <= facts.l1_words) & (needs.l2 <= facts.l2_words)
     return fit
+
+
+def only_idle(facts: Facts, boxes: Table) -> Flags:
+    """Say in which boxes no cluster costs less than the next one that is larger than all of them.
+
+    That is where a cluster has a PE for each chunk, and as many clusters are at work.
+    """
+    sizes, axis = facts.sizes[-1], len(facts.sizes) - 1
+    following = boxes[:, last(axis)] + 1
+    least = sizes.take(boxes[:, first(axis)], mode="clip")
+    larger = sizes.take(following, mode="clip")
+    of = ends(facts, boxes)
+    most = (facts.column(facts.extent), of.outer[1])
+    pieces, chunks = (
+        np.where(dealt, ceil_div(whole, tile), 1.0).max(axis=0, initial=1.0)
+        for dealt, whole, tile in zip(of.dealt, most, (of.outer[0], of.inner[0]), strict=True)
+    )
+
+    def working(cluster: Array) -> Array:
+        found: Array = np.minimum(facts.hardware.num_pes // cluster, pieces)
+        return found
+
+    alike: Flags = (least >= chunks) & (working(least) == working(larger))
+    return alike & (following < len(sizes))

@@ -6,7 +6,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from maestro_env.experiments.commands.verify.bounds.facts import (
+from maestro_env.experiments.commands.verify.bounds.boxes import (
     FILTER,
     INPUT,
     OUTPUT,

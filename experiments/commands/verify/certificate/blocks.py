@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
+    NONE,
+    Facts,
+    Flags,
     Table,
     first,
     last,
     tidy,
     whole,
 )
-from maestro_env.experiments.commands.verify.bounds.facts import NONE, Facts, Flags
 from maestro_env.experiments.commands.verify.certificate.stream import CertificateError, Stream
 
 Rows = NDArray[np.int64]

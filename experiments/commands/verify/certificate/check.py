@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
     UNDECIDED,
+    Facts,
+    Flags,
     Table,
     first,
     last,
 )
-from maestro_env.experiments.commands.verify.bounds.facts import Facts, Flags
-from maestro_env.experiments.commands.verify.bounds.idle import only_idle
 from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
-from maestro_env.experiments.commands.verify.bounds.needs import may_fit
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.needs import may_fit, only_idle
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 from maestro_env.experiments.commands.verify.certificate import blocks
 from maestro_env.experiments.commands.verify.certificate.blocks import EVALUATE, Block, require
 from maestro_env.experiments.commands.verify.certificate.claim import ProofClaim, read_claim

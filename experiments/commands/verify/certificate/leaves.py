@@ -10,13 +10,15 @@ import numpy as np
 
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
+    NONE,
     PARALLEL,
     UNDECIDED,
+    Facts,
+    Flags,
     Table,
     first,
 )
-from maestro_env.experiments.commands.verify.bounds.facts import NONE, Facts, Flags
-from maestro_env.experiments.commands.verify.bounds.ranges import Ranges
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 from maestro_env.mapspace.space import Points, lehmer_rank
 
 _TOGETHER = 16_384

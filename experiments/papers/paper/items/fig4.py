@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from maestro_env.clustering import AGENTS, Clustering, Dependence, Samples, cluster
-from maestro_env.clustering.stability import stability
-from maestro_env.clustering.tree import agglomerate, cut_at, cut_to_agents
+from maestro_env.clustering.algorithm import stability
+from maestro_env.clustering.groups import agglomerate, cut_at, cut_to_agents
 from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.experiments.papers.paper.ledger import Run, samples_of
 from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows

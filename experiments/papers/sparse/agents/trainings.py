@@ -16,7 +16,7 @@ from maestro_env.experiments.papers.sparse.curves import CURVES, draw_curves
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.store.campaign import carry_out
-from maestro_env.mappers.papers.value_based.course import LEARNERS
+from maestro_env.mappers.papers.value_based.qmix import LEARNERS
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,8 @@ from maestro_env.experiments.shell.files import check_digest, file_digest, repla
 from maestro_env.experiments.store.records import Case, Show, known_fields
 
 try:
-    from maestro_env.mappers.papers.transformer.checkpoint import GptCheckpoint, read_gpt
     from maestro_env.mappers.papers.transformer.model import GptShape, TransformerError
-    from maestro_env.mappers.papers.transformer.proposing import propose
+    from maestro_env.mappers.papers.transformer.proposing import GptCheckpoint, propose, read_gpt
     from maestro_env.mappers.papers.transformer.schedule import Arm, arms
     from maestro_env.mappers.papers.transformer.training import Training, mean_loss
 except ModuleNotFoundError as error:
