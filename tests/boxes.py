@@ -26,7 +26,7 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     last,
     whole,
 )
-from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
+from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
 
 

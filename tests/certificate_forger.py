@@ -24,7 +24,7 @@ from maestro_env.experiments.commands.verify.certificate.blocks import (
     read_roots,
 )
 from maestro_env.experiments.commands.verify.certificate.check import verify
-from maestro_env.experiments.commands.verify.certificate.stream import open_stream
+from maestro_env.experiments.commands.verify.certificate.claim import open_stream
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

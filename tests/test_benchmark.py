@@ -26,10 +26,9 @@ from maestro_env.experiments.commands.benchmark.methods import Method, training_
 from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
 from maestro_env.experiments.commands.benchmark.scores import WORST, estimates, paired, scores_of
 from maestro_env.experiments.commands.benchmark.tables import groups_of
-from maestro_env.experiments.problems.drawn import HELD_MACHINE
-from maestro_env.experiments.problems.held import Held
+from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers
+from maestro_env.experiments.problems.labels import Held
 from maestro_env.experiments.problems.splits import fresh_problems, held_problems, hidden_problems
-from maestro_env.experiments.problems.training import distinct_layers
 from maestro_env.experiments.problems.unusual import unusual_problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.optimum.known import KnownOptimum, known_optimum

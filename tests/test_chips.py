@@ -16,7 +16,7 @@ from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
 from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.problems.training import distinct_layers, has_mapping
+from maestro_env.experiments.problems.drawn import distinct_layers, has_mapping
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

@@ -31,8 +31,8 @@ from maestro_env.experiments.commands.pretrain.near_optima import (
     essentials,
     neighbours,
 )
+from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import Label, read_labels, write_labels
-from maestro_env.experiments.problems.training import shapes_of
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.space import MapSpace

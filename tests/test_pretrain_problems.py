@@ -17,8 +17,8 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems import drawn
-from maestro_env.experiments.problems.drawn import HELD_MACHINE
-from maestro_env.experiments.problems.training import (
+from maestro_env.experiments.problems.drawn import (
+    HELD_MACHINE,
     distinct_layers,
     has_mapping,
     random_problem,

@@ -30,9 +30,8 @@ from maestro_env.experiments.commands.pretrain.lessons import (
 )
 from maestro_env.experiments.commands.pretrain.making import make_label
 from maestro_env.experiments.commands.pretrain.trainer import Settings, Training
-from maestro_env.experiments.problems.drawn import HELD_MACHINE
+from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers, shapes_of
 from maestro_env.experiments.problems.labels import Label
-from maestro_env.experiments.problems.training import distinct_layers, shapes_of
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store.directory import Directory
 from maestro_env.mappers.learners.prior import learner

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from optimum_helpers import EDP
 
 from maestro_env.experiments.commands.verify.certificate.check import verify as check
-from maestro_env.experiments.commands.verify.certificate.stream import CertificateError
+from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
 
 Refusal = Callable[[bytes], str]
 # The axis behind those of the tiles of three dimensions.

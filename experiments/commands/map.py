@@ -20,9 +20,8 @@ from maestro_env.experiments.network.layer_search import (
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from maestro_env.experiments.network.networks import map_layers
-from maestro_env.experiments.pages.found import bottleneck
 from maestro_env.experiments.pages.headline import found_line, take
-from maestro_env.experiments.pages.sections import Choice
+from maestro_env.experiments.pages.sections import Choice, bottleneck
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import (
     AnyProblemConfig,

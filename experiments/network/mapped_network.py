@@ -16,8 +16,7 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.fronts import Powers, least_product
 from maestro_env.experiments.network.layer_search import SearchedLayer, powers_of
-from maestro_env.experiments.pages.found import Curve, Found
-from maestro_env.experiments.pages.sections import Choice, Section, distinct
+from maestro_env.experiments.pages.sections import Choice, Curve, Found, Section, distinct
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import RecordError

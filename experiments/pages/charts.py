@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.experiments.pages.found import Curve, Found
-from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Section
+from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Curve, Found, Section
 from maestro_env.experiments.shown.tables import shown
 from maestro_env.explanation.traffic import PLACES
 from maestro_env.models import has_levels

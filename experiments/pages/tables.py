@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from maestro_env.base.real_units import RealFigures
-from maestro_env.experiments.pages.found import Found
-from maestro_env.experiments.pages.sections import Choice, Section
+from maestro_env.experiments.pages.sections import Choice, Found, Section
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.experiments.shown.tables import Keyed, Sheet, figure, shown, shown_gap, significant
 

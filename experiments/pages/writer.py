@@ -12,8 +12,7 @@ from typing import Any
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.pages.charts import charts_of
-from maestro_env.experiments.pages.found import Found
-from maestro_env.experiments.pages.sections import Section
+from maestro_env.experiments.pages.sections import Found, Section
 from maestro_env.experiments.pages.tables import (
     layers_table,
     mappers_table,

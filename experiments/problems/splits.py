@@ -16,8 +16,8 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
 from maestro_env.environments.named import TASKS
 from maestro_env.experiments.problems import drawn
-from maestro_env.experiments.problems.held import Held, Problems, held
-from maestro_env.experiments.problems.training import has_mapping, is_bounded
+from maestro_env.experiments.problems.drawn import has_mapping, is_bounded
+from maestro_env.experiments.problems.labels import Held, Problems, held
 from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell.flags import UsageError

@@ -6,16 +6,18 @@ latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighb
 ``text`` and ``pictures`` show it.
 """
 
-from maestro_env.explanation.bottleneck import RESOURCES, Bottleneck, find_bottleneck
-from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
-from maestro_env.explanation.cycles import (
+from maestro_env.explanation.bottleneck import (
     PARTS,
+    RESOURCES,
+    Bottleneck,
     Cycles,
     Delay,
     StepTimes,
     count_cycles,
+    find_bottleneck,
     time_steps,
 )
+from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.explanation import Explanation, explain_mapping
 from maestro_env.explanation.hierarchy import (

@@ -9,9 +9,18 @@ from maestro_env.base.errors import MapSpaceError, printable
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.explanation.bottleneck import Bottleneck, cost_of, find_bottleneck
+from maestro_env.explanation.bottleneck import (
+    PARTS,
+    Bottleneck,
+    Cycles,
+    Delay,
+    StepTimes,
+    cost_of,
+    count_cycles,
+    find_bottleneck,
+    time_steps,
+)
 from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
-from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.text import (

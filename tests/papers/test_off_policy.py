@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
 
 from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
-from maestro_env.mappers.papers.off_policy.heads import Heads  # noqa: E402
 from maestro_env.mappers.papers.off_policy.learner import (  # noqa: E402
     LearnerError,
     OffPolicyLearner,
@@ -24,7 +23,10 @@ from maestro_env.mappers.papers.off_policy.maddpg import (  # noqa: E402
     Maddpg,
     Masac,
 )
-from maestro_env.mappers.papers.off_policy.networks import Networks  # noqa: E402
+from maestro_env.mappers.papers.off_policy.networks import (  # noqa: E402
+    Heads,
+    Networks,
+)
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.tasks.physics import PredatorPrey  # noqa: E402
 

@@ -19,14 +19,17 @@ from maestro_env.experiments.papers.paper.reach import (
     REACH_COLUMNS,
     Factor,
     Reach,
+    at_least,
     converged,
     converged_return,
+    everywhere,
     mean_factor,
+    mostly,
     samples_to_return,
+    tally,
     widened,
 )
-from maestro_env.experiments.papers.paper.verdicts import at_least, everywhere, mostly, tally
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.samples import Windows
 
 NEVER = (math.inf,) * 3
 

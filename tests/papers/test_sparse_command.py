@@ -45,9 +45,8 @@ from maestro_env.experiments.shown.statistics import Estimate
 from maestro_env.mappers.papers.transformer.corpus import TokenRows, split
 from maestro_env.mappers.papers.transformer.model import TransformerError
 from maestro_env.mappers.papers.transformer.proposing import read_gpt
-from maestro_env.mappers.papers.transformer.schedule import Arm
 from maestro_env.mappers.papers.transformer.tokens import END
-from maestro_env.mappers.papers.transformer.training import Training, mean_loss
+from maestro_env.mappers.papers.transformer.training import Arm, Training, mean_loss
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import models
 

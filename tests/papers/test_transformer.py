@@ -35,14 +35,20 @@ from maestro_env.mappers.papers.transformer.proposing import (  # noqa: E402
     propose,
     read_gpt,
 )
-from maestro_env.mappers.papers.transformer.schedule import DENSE, Arm, Schedule, arms  # noqa: E402
 from maestro_env.mappers.papers.transformer.tokens import (  # noqa: E402
     decode,
     encode,
     of_layer,
     of_machine,
 )
-from maestro_env.mappers.papers.transformer.training import Training, mean_loss  # noqa: E402
+from maestro_env.mappers.papers.transformer.training import (  # noqa: E402  # noqa: E402
+    DENSE,
+    Arm,
+    Schedule,
+    Training,
+    arms,
+    mean_loss,
+)
 from maestro_env.mapspace.space import MapSpace  # noqa: E402
 from maestro_env.workloads.finding import find_layer  # noqa: E402
 

@@ -6,8 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from maestro_env.experiments.commands.audit.scores import NONE, Auditor, headers_of
-from maestro_env.experiments.commands.audit.sweeps import is_sweep, sheets_of
+from maestro_env.experiments.commands.audit.scores import (
+    NONE,
+    Auditor,
+    headers_of,
+    is_sweep,
+    sheets_of,
+)
 from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import RecordError

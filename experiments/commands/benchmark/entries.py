@@ -19,9 +19,9 @@ import numpy as np
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
-from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.problems.drawn import shapes_of
+from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.problems.splits import MOST_SAMPLES, SPLITS
-from maestro_env.experiments.problems.training import shapes_of
 from maestro_env.experiments.search.goals import integers
 from maestro_env.experiments.shell.files import (
     RecordError,

@@ -14,8 +14,7 @@ from typing import Any
 from maestro_env.evaluation.problem import require
 from maestro_env.evaluation.transfer import Mapped
 from maestro_env.experiments.commands.benchmark.program import ProgramMapper, split_command
-from maestro_env.experiments.problems.held import Held
-from maestro_env.experiments.problems.labels import read_labels
+from maestro_env.experiments.problems.labels import Held, read_labels
 from maestro_env.experiments.shell.files import file_digest
 from maestro_env.mappers import make_mapper, mapper_names, may_end_early
 from maestro_env.mappers.base import Mapper

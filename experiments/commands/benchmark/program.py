@@ -21,7 +21,7 @@ from maestro_env.base.errors import quoted
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.benchmark.talking import Program, ProgramError
-from maestro_env.experiments.problems.held import described
+from maestro_env.experiments.problems.labels import described
 from maestro_env.mappers.base import Mapper, NoConfig
 
 FORMAT = "maestro-env/ask/1"

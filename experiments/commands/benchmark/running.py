@@ -17,7 +17,7 @@ from maestro_env.experiments.commands.benchmark.entries import (
 from maestro_env.experiments.commands.benchmark.methods import Method
 from maestro_env.experiments.commands.benchmark.records import Searches
 from maestro_env.experiments.commands.benchmark.scoring import proven, show
-from maestro_env.experiments.problems.held import Problems
+from maestro_env.experiments.problems.labels import Problems
 from maestro_env.experiments.problems.splits import SPLITS, find_problems
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
-from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown import statistics as stats
 from maestro_env.experiments.shown.statistics import Floats

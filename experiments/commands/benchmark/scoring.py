@@ -25,7 +25,7 @@ from maestro_env.experiments.commands.benchmark.tables import (
     score_sheets,
     standings,
 )
-from maestro_env.experiments.problems.held import Problems, known_optima
+from maestro_env.experiments.problems.labels import Problems, known_optima
 from maestro_env.experiments.problems.splits import SPLITS, find_problems
 from maestro_env.experiments.shell.files import (
     RecordError,

@@ -15,7 +15,7 @@ from maestro_env.experiments.commands.benchmark.scores import (
     ranks,
     reached,
 )
-from maestro_env.experiments.problems.held import Held, Problems
+from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum

@@ -10,8 +10,7 @@ from typing import Any
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
-from maestro_env.experiments.commands.dataset.card import write_card
-from maestro_env.experiments.commands.dataset.croissant import write_croissant
+from maestro_env.experiments.commands.dataset.card import write_card, write_croissant
 from maestro_env.experiments.commands.dataset.flags import Config
 from maestro_env.experiments.commands.dataset.writer import (
     ROWS_PER_FILE,

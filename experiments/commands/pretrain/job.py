@@ -6,8 +6,8 @@ from pathlib import Path
 
 from maestro_env.experiments.commands.pretrain.flags import Config
 from maestro_env.experiments.commands.pretrain.making import make_labels
+from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import labels_digest, read_labels
-from maestro_env.experiments.problems.training import shapes_of
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError, refuse_others, to_flags

@@ -12,8 +12,8 @@ import numpy as np
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.pretrain.near_optima import NearEvaluator
+from maestro_env.experiments.problems.drawn import is_bounded, training_problem
 from maestro_env.experiments.problems.labels import SUFFIX, Label, write_labels
-from maestro_env.experiments.problems.training import is_bounded, training_problem
 from maestro_env.experiments.shell.files import ensure_directory
 from maestro_env.experiments.store.directory import Directory
 from maestro_env.experiments.store.pool import run_cells

@@ -30,8 +30,8 @@ from maestro_env.experiments.commands.pretrain.lessons import (
     lessons_of,
 )
 from maestro_env.experiments.problems import drawn
+from maestro_env.experiments.problems.drawn import distinct_layers
 from maestro_env.experiments.problems.labels import Label
-from maestro_env.experiments.problems.training import distinct_layers
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.telling import say, tell

@@ -11,8 +11,7 @@ from typing import Any
 from maestro_env.experiments.commands.report.sweeps import codesign_section, sweep_section
 from maestro_env.experiments.network.layer_search import LayerRecord, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
-from maestro_env.experiments.pages.found import Curve, Found, bound_and_gap
-from maestro_env.experiments.pages.sections import Section, distinct
+from maestro_env.experiments.pages.sections import Curve, Found, Section, bound_and_gap, distinct
 from maestro_env.experiments.proving.proof import bear_out
 from maestro_env.experiments.proving.records import ProofRecord
 from maestro_env.experiments.search.cells import Finished

@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.experiments.pages.found import Found, bound_and_gap
-from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Section, distinct
+from maestro_env.experiments.pages.sections import (
+    FRONT,
+    LEAST,
+    OTHER,
+    Found,
+    Section,
+    bound_and_gap,
+    distinct,
+)
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shell.flags import PROGRAM
 from maestro_env.experiments.study.sweep.axes import Sweep

@@ -16,7 +16,7 @@ from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import technology_text
 from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
-from maestro_env.experiments.commands.verify.certificate.stream import CertificateError
+from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.telling import say, tell

@@ -13,7 +13,7 @@ from jinja2 import TemplateError
 
 from maestro_env.experiments.papers.paper.about import ABOUT, read_about
 from maestro_env.experiments.papers.paper.frame import Folder
-from maestro_env.experiments.papers.paper.verdicts import everywhere, tally
+from maestro_env.experiments.papers.paper.reach import everywhere, tally
 from maestro_env.experiments.shell.files import RecordError, ensure_directory, write_text
 from maestro_env.experiments.shown.plots import drawn
 from maestro_env.experiments.shown.templates import templates

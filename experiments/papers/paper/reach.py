@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.samples import Windows
 from maestro_env.experiments.shown.statistics import Floats, has_interval, stratified_interval
 
 _LAST = 10
@@ -202,3 +202,38 @@ def converged_return(searches: Sequence[Windows]) -> float:
     """
     returns = [converged(each.returns) for each in searches]
     return float(np.quantile(returns, 0.5, method="lower"))
+
+
+def at_least(low: float, high: float, threshold: float) -> bool | None:
+    """Say whether what an interval is of reaches a threshold; None if the threshold is inside."""
+    if low >= threshold:
+        return True
+    return False if high < threshold else None
+
+
+def at_most(low: float, high: float, threshold: float) -> bool | None:
+    """Say whether what an interval is of is within a threshold; None if that is inside."""
+    return at_least(-high, -low, -threshold)
+
+
+def everywhere(verdicts: Iterable[bool | None]) -> bool | None:
+    """Say whether all hold: False if one does not, otherwise None if one is not decided."""
+    found = list(verdicts)
+    if False in found:
+        return False
+    return None if None in found or not found else True
+
+
+def mostly(verdicts: Iterable[bool | None]) -> bool | None:
+    """Say whether more than half hold; None if those not decided could change that."""
+    yes, no, undecided = tally(verdicts)
+    of = yes + no + undecided
+    if 2 * yes > of:
+        return True
+    return False if 2 * no >= of and of else None
+
+
+def tally(verdicts: Iterable[bool | None]) -> tuple[int, int, int]:
+    """Return how many hold, how many do not, and how many are not decided."""
+    found = list(verdicts)
+    return found.count(True), found.count(False), found.count(None)

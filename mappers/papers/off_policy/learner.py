@@ -13,8 +13,13 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.mappers.papers.off_policy.heads import Heads
-from maestro_env.mappers.papers.off_policy.networks import Networks, Optimiser, padded, tensor
+from maestro_env.mappers.papers.off_policy.networks import (
+    Heads,
+    Networks,
+    Optimiser,
+    padded,
+    tensor,
+)
 from maestro_env.mappers.papers.replay.layouts import Batch
 from maestro_env.mappers.papers.tasks.task import Task
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers

@@ -16,7 +16,6 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.sparse.products import FlopMeter
 from maestro_env.mappers.papers.transformer.model import Cache, Gpt, GptShape, TransformerError
-from maestro_env.mappers.papers.transformer.schedule import Arm, Schedule
 from maestro_env.mappers.papers.transformer.tokens import (
     END,
     Step,
@@ -25,7 +24,7 @@ from maestro_env.mappers.papers.transformer.tokens import (
     of_machine,
     writing,
 )
-from maestro_env.mappers.papers.transformer.training import Training
+from maestro_env.mappers.papers.transformer.training import Arm, Schedule, Training
 from maestro_env.mappers.parts.arrays import Booleans, Floats32, Integers, opened_checkpoint
 from maestro_env.mappers.parts.threads import one_thread
 from maestro_env.mapspace.space import Points

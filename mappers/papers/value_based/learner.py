@@ -13,8 +13,14 @@ import torch
 from torch import Tensor
 
 from maestro_env.mappers.learners.topology import Matrix, Topology, cosine_share
-from maestro_env.mappers.papers.off_policy.heads import NEVER, Heads
-from maestro_env.mappers.papers.off_policy.networks import Networks, Optimiser, padded, tensor
+from maestro_env.mappers.papers.off_policy.networks import (
+    NEVER,
+    Heads,
+    Networks,
+    Optimiser,
+    padded,
+    tensor,
+)
 from maestro_env.mappers.papers.replay.layouts import Batch
 from maestro_env.mappers.papers.sparse.products import FlopMeter
 from maestro_env.mappers.papers.value_based.settings import KERNELS, Settings

@@ -20,17 +20,22 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     first,
     last,
 )
-from maestro_env.experiments.commands.verify.bounds.lower import lower_bounds
+from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
 from maestro_env.experiments.commands.verify.bounds.needs import may_fit, only_idle
 from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 from maestro_env.experiments.commands.verify.certificate import blocks
-from maestro_env.experiments.commands.verify.certificate.blocks import EVALUATE, Block, require
-from maestro_env.experiments.commands.verify.certificate.claim import ProofClaim, read_claim
-from maestro_env.experiments.commands.verify.certificate.leaves import mappings
-from maestro_env.experiments.commands.verify.certificate.stream import (
+from maestro_env.experiments.commands.verify.certificate.blocks import (
+    EVALUATE,
+    Block,
+    mappings,
+    require,
+)
+from maestro_env.experiments.commands.verify.certificate.claim import (
     CertificateError,
+    ProofClaim,
     Stream,
     open_stream,
+    read_claim,
 )
 from maestro_env.experiments.shown.progress import Bar
 

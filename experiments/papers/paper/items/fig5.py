@@ -23,14 +23,15 @@ from maestro_env.experiments.papers.paper.reach import (
     REACH_COLUMNS,
     Factor,
     Reach,
+    at_least,
     converged_return,
+    everywhere,
     interval,
     mean_factor,
     middle,
     samples_to_return,
 )
 from maestro_env.experiments.papers.paper.rows import CsvRows, grouped, select
-from maestro_env.experiments.papers.paper.verdicts import at_least, everywhere
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shown.statistics import Floats
 

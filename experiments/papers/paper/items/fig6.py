@@ -22,10 +22,10 @@ from maestro_env.experiments.papers.paper.frame import (
 )
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal
 from maestro_env.experiments.papers.paper.ratios import Ratio, ratio_lines
+from maestro_env.experiments.papers.paper.reach import at_most, everywhere, mostly, tally
 from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows, grouped, pivot, select
-from maestro_env.experiments.papers.paper.verdicts import at_most, everywhere, mostly, tally
 from maestro_env.experiments.search.goals import unique
-from maestro_env.experiments.search.windows import reference
+from maestro_env.experiments.search.samples import reference
 from maestro_env.experiments.shown.plots import GREY
 from maestro_env.experiments.shown.statistics import Floats, stratified_interval
 

@@ -18,10 +18,15 @@ from maestro_env.experiments.papers.paper.frame import (
     searches,
 )
 from maestro_env.experiments.papers.paper.ledger import Arena, goal
-from maestro_env.experiments.papers.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
+from maestro_env.experiments.papers.paper.reach import (
+    REACH_COLUMNS,
+    Reach,
+    converged,
+    mean_factor,
+    mostly,
+)
 from maestro_env.experiments.papers.paper.rows import grouped
-from maestro_env.experiments.papers.paper.verdicts import mostly
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.samples import Windows
 from maestro_env.experiments.shown.statistics import Floats
 
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"

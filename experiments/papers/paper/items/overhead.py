@@ -21,9 +21,17 @@ from maestro_env.experiments.papers.paper.frame import (
 )
 from maestro_env.experiments.papers.paper.ledger import Run, goal, samples_of
 from maestro_env.experiments.papers.paper.ratios import Ratio, ratio_lines
-from maestro_env.experiments.papers.paper.reach import REACH_COLUMNS, Reach, interval, middle
+from maestro_env.experiments.papers.paper.reach import (
+    REACH_COLUMNS,
+    Reach,
+    at_most,
+    everywhere,
+    interval,
+    middle,
+    mostly,
+    tally,
+)
 from maestro_env.experiments.papers.paper.rows import grouped, pivot, select
-from maestro_env.experiments.papers.paper.verdicts import at_most, everywhere, mostly, tally
 from maestro_env.experiments.shown.statistics import Floats
 
 _SOURCE = "resnet18_l2"

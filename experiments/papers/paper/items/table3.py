@@ -20,7 +20,7 @@ from maestro_env.experiments.papers.paper.ratios import (
     group_tables,
     number,
 )
-from maestro_env.experiments.papers.paper.reach import interval
+from maestro_env.experiments.papers.paper.reach import at_least, everywhere, interval
 from maestro_env.experiments.papers.paper.rows import (
     CsvRow,
     CsvRows,
@@ -29,7 +29,6 @@ from maestro_env.experiments.papers.paper.rows import (
     read_rows,
     select,
 )
-from maestro_env.experiments.papers.paper.verdicts import at_least, everywhere
 from maestro_env.experiments.shown.statistics import Floats, bootstrap_interval, iqm
 
 MARL = "marl"

@@ -28,8 +28,7 @@ from maestro_env.experiments.store.records import Case, Show, known_fields
 try:
     from maestro_env.mappers.papers.transformer.model import GptShape, TransformerError
     from maestro_env.mappers.papers.transformer.proposing import GptCheckpoint, propose, read_gpt
-    from maestro_env.mappers.papers.transformer.schedule import Arm, arms
-    from maestro_env.mappers.papers.transformer.training import Training, mean_loss
+    from maestro_env.mappers.papers.transformer.training import Arm, Training, arms, mean_loss
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
 

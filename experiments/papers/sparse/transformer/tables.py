@@ -12,7 +12,7 @@ from maestro_env.experiments.papers.sparse.transformer.quality import COUNTS, WO
 from maestro_env.experiments.shell.telling import say
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
 from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
-from maestro_env.mappers.papers.transformer.schedule import Arm
+from maestro_env.mappers.papers.transformer.training import Arm
 
 MARGIN = 3.0
 """Per cent by which an arm that is as good may be worse: what MAST's paper calls little."""
