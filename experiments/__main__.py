@@ -19,25 +19,25 @@ def _describe(arguments: list[str]) -> int:
     """Answer ``--help`` and ``--version``, or say which commands there are."""
     from maestro_env import __version__
     from maestro_env.base.errors import UnknownNameError
-    from maestro_env.experiments.shell.telling import say, tell
+    from maestro_env.experiments.shell.printing import print_errors, print_lines
 
     names = cli.command_names()
     if arguments in ([], ["--help"], ["-h"]):
         width = max(map(len, names))
-        say("usage: maestro-env COMMAND [options]", "")
-        say("Map the layers of neural networks to accelerators.", "", "commands:")
+        print_lines("usage: maestro-env COMMAND [options]", "")
+        print_lines("Map the layers of neural networks to accelerators.", "", "commands:")
         for name in names:
-            say(f"  {name:{width}}  {cli.summary(name)}")
+            print_lines(f"  {name:{width}}  {cli.summary(name)}")
         last = "maestro-env COMMAND --help lists the flags of a command, --version the version."
-        say("", last)
+        print_lines("", last)
         return 0
     if arguments == ["--version"]:
-        say(f"maestro-env {__version__}")
+        print_lines(f"maestro-env {__version__}")
         return 0
     error = UnknownNameError("command", arguments[0], [*names, "--help", "--version"])
     alone = arguments[0] in ("--help", "-h", "--version")
     message = f"{arguments[0]} takes no command; use COMMAND --help" if alone else error
-    tell(f"error: {message}")
+    print_errors(f"error: {message}")
     return 2
 
 

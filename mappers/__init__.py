@@ -1,7 +1,7 @@
 """Search algorithms by name.
 
 To add one here, write its file and add a line to ``MAPPERS``. Programs add theirs with
-``register_mapper``, packages with an entry point (``maestro_env.mappers.outside``), as those of
+``register_mapper``, packages with an entry point (``maestro_env.mappers.plugins``), as those of
 ``papers`` do.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import UnknownNameError, quoted
 from maestro_env.mappers.base import Mapper, StartConfig
-from maestro_env.mappers.outside import load, make, packaged, require_mapper, require_name
+from maestro_env.mappers.plugins import load, make, packaged, require_mapper, require_name
 from maestro_env.mappers.settings import changed
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from test_codesign import brute_force, figures_of
 from maestro_env.accelerators.entries import bits_text, sized_bits
 from maestro_env.accelerators.finding import built_chips, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
-from maestro_env.accelerators.silicon import with_energies
+from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid

@@ -18,8 +18,8 @@ from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
+from maestro_env.hierarchy.cost_floors import CostFloors, least_steps
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator
-from maestro_env.hierarchy.floors import Floors, least_steps
 from maestro_env.hierarchy.shape import DIMS, Shape
 from maestro_env.workloads.finding import find_layer, find_network
 
@@ -120,7 +120,7 @@ def test_the_first_of_each_memory_moves_its_share(seed: int) -> None:
         for each, size in zip(evaluator.hierarchy.elements, units, strict=True)
     ]
     evaluator = replace(evaluator, hierarchy=replace(evaluator.hierarchy, elements=elements))
-    floors = Floors(evaluator)
+    floors = CostFloors(evaluator)
     parents, children = floors.of_first(floors.moved(floors.once(), floors.once()))
     latched = {**row, "latch": "IWO" if evaluator.conventions.latch else row["latch"]}
     for b, each in enumerate(boundaries(Nest(latched))):

@@ -17,7 +17,7 @@ from run_helpers import contents, edit, load
 
 from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.silicon import has_energies, with_energies
+from maestro_env.accelerators.pricing import has_energies, with_energies
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.real_units import RealFigures
 from maestro_env.exchange import nest_from_accelforge, nest_from_timeloop

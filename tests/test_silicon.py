@@ -15,7 +15,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.silicon import area_um2, with_energies
+from maestro_env.accelerators.pricing import area_um2, with_energies
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError

@@ -30,7 +30,7 @@ from maestro_env.evaluation.status import STATUSES
 from maestro_env.experiments.search.searches import Recorder
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_json
 from maestro_env.experiments.shell.flags import option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.mappers import make_mapper
@@ -115,7 +115,7 @@ def execute(config: Config) -> int:
         "processors": processors(),
         "versions": versions(),
     }
-    say(
+    print_lines(
         f"{report['date']}, {report['processor']}, {report['processors']} processors, median of "
         f"{REPEATS} repeats",
         "",

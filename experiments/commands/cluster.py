@@ -28,7 +28,7 @@ from maestro_env.experiments.search.samples import collect, default_cache
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import RecordError, run_directory, safe_name, write_text
 from maestro_env.experiments.shell.flags import UsageError, option, svg_option
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.progress import Bar
@@ -82,13 +82,13 @@ def execute(config: Config) -> int:
     goal = _resolve(config)
     problem = goal.problem
     if warning := problem.stride_warning():
-        tell(f"warning: {warning}")
+        print_errors(f"warning: {warning}")
     cache = default_cache() if config.cache is None else Path(config.cache)
     bar = Bar(config.policy, config.samples)
     collected = collect(goal, config.policy, config.samples, config.seed, cache, bar)
     samples = collected.samples
     if collected.complaint:
-        tell(f"warning: {collected.complaint}")
+        print_errors(f"warning: {collected.complaint}")
     grouping = partial(
         cluster,
         agents=config.agents,
@@ -110,8 +110,8 @@ def execute(config: Config) -> int:
     ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
-    say(*_facts(config, found), f"stability: {doubts}")
-    say(f"samples: {ledger}", f"groups: {path}")
+    print_lines(*_facts(config, found), f"stability: {doubts}")
+    print_lines(f"samples: {ledger}", f"groups: {path}")
     heading = f"{title}: {goal.objective.name}"
     plot(path.with_suffix(".png"), lambda: draw_clustering(found, heading), config.svg)
     return 0

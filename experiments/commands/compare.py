@@ -11,7 +11,7 @@ from maestro_env.experiments.search.goals import split_layers
 from maestro_env.experiments.search.named_mappers import MAPPERS_HELP
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.plots import draw
 from maestro_env.experiments.study.standings import Contest
@@ -67,9 +67,9 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     print_tables(study, contests)
     for each in contests:
         if each.why_none:
-            say(f"{each.layer}, {each.objective}: {each.why_none}")
+            print_lines(f"{each.layer}, {each.objective}: {each.why_none}")
     hardware = contests[0].goal.problem.hardware
     if not has_levels(hardware):
-        say(f"on {hardware.name}", *room_of(hardware.MODEL).summary(hardware))
-    say(f"tables: {directory / 'table.md'}")
+        print_lines(f"on {hardware.name}", *room_of(hardware.MODEL).summary(hardware))
+    print_lines(f"tables: {directory / 'table.md'}")
     draw(study, contests, directory)

@@ -11,7 +11,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import PROGRAM, declare, option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 
 SHELLS = ("bash", "zsh", "tcsh")
 
@@ -44,7 +44,7 @@ def execute(config: Config) -> int:
     except ModuleNotFoundError as error:
         raise MissingExtraError("completion", str(error.name), "completion") from error
     kinds = {called: getattr(shtab, kind) for called, kind in _FILES.items()}
-    say(*shtab.complete(_parser(kinds), shell=config.shell).split("\n"))
+    print_lines(*shtab.complete(_parser(kinds), shell=config.shell).split("\n"))
     return 0
 
 

@@ -23,7 +23,7 @@ from maestro_env.experiments.search.mapping_files import (
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import UsageError, option
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet, shown
 from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
@@ -67,7 +67,7 @@ def _evaluate(config: Config, mapping: Mapping, space: MapSpace) -> int:
     """Do so for the mapping of one layer."""
     _write(config, lambda form: form.write(mapping, Problem(space)))
     problems = list(_problems(space))
-    say(*str(mapping).split("\n"), "")
+    print_lines(*str(mapping).split("\n"), "")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
     headers += _OTHER_FIGURES.values()
     rows = [(problem.model, *_score(problem, mapping)) for problem in problems]
@@ -77,7 +77,7 @@ def _evaluate(config: Config, mapping: Mapping, space: MapSpace) -> int:
         title += f" on {space.hardware.name}"
     Sheet(title, ("model", "status"), headers, rows).print()
     for problem in problems:
-        say(f"{problem.model}: {problem.explain(mapping)}")
+        print_lines(f"{problem.model}: {problem.explain(mapping)}")
     _tell_written(config)
     _, status = Problem(space).evaluate_mapping(mapping)
     return 0 if status == STATUSES[OK] else cli.FAILED
@@ -97,10 +97,10 @@ def _evaluate_nest(config: Config) -> int:
     evaluator = problem.space.evaluator
     cost, status = evaluator.evaluate(mapping)
     told = nest_status(evaluator, mapping)
-    say(*problem.show(mapping).split("\n"), "")
-    say(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
+    print_lines(*problem.show(mapping).split("\n"), "")
+    print_lines(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
     if cost is not None and status == STATUSES[OK]:
-        say(*taken(problem, mapping), "")
+        print_lines(*taken(problem, mapping), "")
         _traffic(cost).print()
     _tell_written(config)
     return 0 if status == STATUSES[OK] else cli.FAILED
@@ -134,7 +134,7 @@ def _write(config: Config, written: Callable[[Format], str]) -> None:
 
 def _tell_written(config: Config) -> None:
     if config.write is not None:
-        say(f"wrote {config.write}")
+        print_lines(f"wrote {config.write}")
 
 
 def _problems(space: MapSpace) -> Iterator[Problem]:
@@ -143,10 +143,10 @@ def _problems(space: MapSpace) -> Iterator[Problem]:
         try:
             problem = Problem(space, model)
         except ModelError as error:
-            tell(f"note: {error}")
+            print_errors(f"note: {error}")
             continue
         if warning := problem.stride_warning():
-            tell(f"warning: {warning}")
+            print_errors(f"warning: {warning}")
         yield problem
 
 

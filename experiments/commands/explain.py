@@ -16,7 +16,7 @@ from maestro_env.experiments.search.mapping_files import (
 )
 from maestro_env.experiments.shell.files import ensure_directory, replacing
 from maestro_env.experiments.shell.flags import UsageError, option, svg_option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import drawn, save
 from maestro_env.explanation import (
     Explanation,
@@ -49,9 +49,9 @@ def execute(config: Config) -> int:
     directory = None if config.out is None else Path(config.out)
     if directory:
         ensure_directory(directory)
-    say(*str(explanation).split("\n"))
+    print_lines(*str(explanation).split("\n"))
     if directory and drawn(lambda: _draw(explanation, directory, config.svg)):
-        say("", f"pictures: {directory}")
+        print_lines("", f"pictures: {directory}")
     return 0
 
 

@@ -9,7 +9,7 @@ from maestro_env.accelerators.finding import built_chips
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 from maestro_env.evaluation.problem import AUTO, find_schema
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.models import ANY_MEMORIES
 from maestro_env.workloads.layer import Layer
@@ -33,11 +33,11 @@ def execute(config: Config) -> int:
     machines = [*PRESETS.values(), *(chip.hardware for chip in CHIPS.values())]
     rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
     Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
-    say(*(f"{name}: {text}" for name, text in DESCRIPTIONS.items()))
-    say(*(f"{name}: {chip.source}; {chip.note}" for name, chip in CHIPS.items()))
+    print_lines(*(f"{name}: {text}" for name, text in DESCRIPTIONS.items()))
+    print_lines(*(f"{name}: {chip.source}; {chip.note}" for name, chip in CHIPS.items()))
     chips = ", ".join(built_chips())
-    say(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
-    say("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
+    print_lines(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
+    print_lines("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
     return 0
 
 

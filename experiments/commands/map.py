@@ -50,7 +50,7 @@ from maestro_env.experiments.shell.flags import (
     resume_option,
     threads_option,
 )
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet, shown, shown_gap, significant
 from maestro_env.experiments.store.ray_pool import connect
 from maestro_env.experiments.store.versions import processor, versions
@@ -180,7 +180,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
         warnings.append(far_warning(load_prior().file, given))
     elif settings.mapper == "all" or "," in settings.mapper:
         raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
-    tell(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
+    print_errors(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
     settings.require_fit(goals)
     if config.library is None:
         return network, goals, None
@@ -198,13 +198,13 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         note = schema_note(config, [each.goal for each in mapped.layers])
         _write(mapped, config, choices, bound, directory)
         write_report([section_of(mapped, command=_command(config))], directory / "network.md")
-        say(*_headline(mapped, choices[-1], bound), "")
+        print_lines(*_headline(mapped, choices[-1], bound), "")
         _brief_layers(mapped, choices[-1], note).print()
-        say("", f"page: {PROGRAM} report {shlex.quote(str(directory))}")
-        say(f"all tables: {directory / 'network.md'}")
-    say(*left_out_lines(network), *network.notes)
+        print_lines("", f"page: {PROGRAM} report {shlex.quote(str(directory))}")
+        print_lines(f"all tables: {directory / 'network.md'}")
+    print_lines(*left_out_lines(network), *network.notes)
     for why, names in mapped.why_unmapped.items():
-        tell(f"failed: no valid mapping of {', '.join(names)} was found: {why}")
+        print_errors(f"failed: no valid mapping of {', '.join(names)} was found: {why}")
     return cli.FAILED if mapped.unmapped else 0
 
 

@@ -28,7 +28,7 @@ from maestro_env.experiments.shell.flags import (
     svg_option,
     threads_option,
 )
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet, significant
@@ -120,13 +120,13 @@ def _report(config: Config, goal: Goal, record: ProofRecord, ended: bool) -> Non
             certificate=found.certificate,
         )
     says = "" if record.borne_out else ", as its record says"
-    say(*_headline(goal, found, says), "")
+    print_lines(*_headline(goal, found, says), "")
     _sheet(goal, found, ended).print()
     if found.certificate:
-        say(f"certificate: {directory / _CERTIFICATE}")
+        print_lines(f"certificate: {directory / _CERTIFICATE}")
     if found.best_point is not None:
-        say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
-    say(f"optimum: {directory}")
+        print_lines(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
+    print_lines(f"optimum: {directory}")
     if config.plot or config.svg:
         plot(directory / "optimum.png", lambda: _draw(goal, found), config.svg, directory)
 

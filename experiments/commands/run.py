@@ -18,7 +18,7 @@ from maestro_env.experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import check_same, read_json, safe_name, write_json
 from maestro_env.experiments.shell.flags import PROGRAM, option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.experiments.shown.tables import shown
@@ -75,13 +75,13 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     join_traces(directory / "trace.csv.gz", kept)
     best = _write_best(directory, contest.goal, searches)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    say(*([contest.why_none] if best is None else _headline(study, contest, best)), "")
+    print_lines(*([contest.why_none] if best is None else _headline(study, contest, best)), "")
     print_tables(study, contests)
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
-        say(f"no trace of {others} searches, which compare ran")
+        print_lines(f"no trace of {others} searches, which compare ran")
     if best is not None and "explanation" in contest.goal.problem.abilities:
-        say(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
+        print_lines(f"why it costs this: {PROGRAM} explain {quote(str(directory))}")
     png, svg = directory / "convergence.png", study.config.svg
     plot(png, lambda: draw_convergence(study, contest), svg, directory)
 

@@ -11,7 +11,7 @@ from maestro_env.experiments.proving.proof import bear_out, prove, write_certifi
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import distinct_name
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.store.records import Record, Show
 from maestro_env.optimum.solving import Limits
 
@@ -113,5 +113,5 @@ def unfinished(proofs: Iterable[Proof]) -> list[Proof]:
         borne_out = bear_out(each.cell.goal, kept, way_out=each.way_out)
         untried += borne_out < kept.found.solution.bound
     if untried:
-        tell(f"note: {untried} bounds are those of records: to find them again takes long")
+        print_errors(f"note: {untried} bounds are those of records: to find them again takes long")
     return left

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, TypeVar
 from maestro_env.base.errors import MaestroEnvError, TooLongError, printable, quoted
 from maestro_env.base.reading import open_regular, open_text
 from maestro_env.evaluation.models import FIGURES_VERSION
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 
 _DIGEST = "digest"
 COST_MODELS = "cost models"
@@ -224,7 +224,7 @@ def read_each(reads: Iterable[Callable[[], _Read]], again: str) -> Iterator[_Rea
     if len(damaged) == 1:
         raise damaged[0]
     if damaged:
-        tell(*(f"damaged: {each.what}" for each in damaged))
+        print_errors(*(f"damaged: {each.what}" for each in damaged))
         raise RecordError(
             f"{len(damaged)} records are damaged: delete them, and {again} runs them again"
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.base.registry import look_up
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -110,12 +110,12 @@ def run(
             _say_notes(getattr(config, each, None))
         return status
     except MaestroEnvError as error:
-        tell(f"error: {error}")
+        print_errors(f"error: {error}")
     except (MemoryError, RuntimeError) as error:
         # PyTorch has no error of its own.
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
-        tell(f"error: out of memory: {error}; ask for less, such as fewer samples")
+        print_errors(f"error: out of memory: {error}; ask for less, such as fewer samples")
     return _REFUSED
 
 
@@ -125,7 +125,7 @@ def _say_notes(text: object) -> None:
         from maestro_env.accelerators.finding import accelerator_notes
 
         for note in accelerator_notes(text):
-            say(note)
+            print_lines(note)
 
 
 def to_flags(config: DataclassInstance) -> list[str]:
@@ -184,7 +184,7 @@ def tell_interrupted(what: str, config: DataclassInstance, name: str, directory:
         f"interrupted: everything {what} is in {directory}; "
         f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
     )
-    tell(told)
+    print_errors(told)
 
 
 class _FlagParser(argparse.ArgumentParser):

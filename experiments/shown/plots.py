@@ -11,7 +11,7 @@ from maestro_env.base.errors import MaestroEnvError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import replacing
 from maestro_env.experiments.shell.flags import PROGRAM
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import shown
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def plot(
 ) -> None:
     """Draw a figure to a PNG file, last of all, and print where; ``again`` as below."""
     if drawn(lambda: save(draw(), png, svg), again):
-        say(f"plot: {png}")
+        print_lines(f"plot: {png}")
 
 
 def drawn(draw: Callable[[], object], again: Path | None = None) -> bool:
@@ -47,7 +47,7 @@ def drawn(draw: Callable[[], object], again: Path | None = None) -> bool:
     # What libraries raise while they draw is of any kind, StopIteration too; all of it is told.
     except Exception as error:  # noqa: BLE001
         way_out = f"; `{PROGRAM} report {quote(str(again))}` draws it again" if again else ""
-        tell(f"the plot could not be drawn: {shown(repr(error))}{way_out}")
+        print_errors(f"the plot could not be drawn: {shown(repr(error))}{way_out}")
         return False
     return True
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import run_directory
 from maestro_env.experiments.shell.flags import tell_interrupted
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.store.directory import Directory
 from maestro_env.experiments.store.pool import run_cells
 from maestro_env.experiments.store.records import Case, Record, refuse_damaged
@@ -59,7 +59,7 @@ def carry_out(
     status = _run(sources, config.jobs) or _run(works, config.jobs)
     with cli.undisturbed():
         report(works)
-        say(f"records: {directory}")
+        print_lines(f"records: {directory}")
         if status == cli.INTERRUPTED:
             tell_interrupted("finished", config, name, directory)
     return status

@@ -17,7 +17,7 @@ from typing import Any
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
 from maestro_env.experiments.shell import cli
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.claims import Claim, remove_abandoned
 from maestro_env.experiments.store.records import Pending, Record, Show
@@ -88,7 +88,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
                 each.give_back()
             done += 1
             if failure:
-                tell(failure)
+                print_errors(failure)
             if not each.work.ended:
                 status = cli.FAILED
         if len(busy) == len(waiting):
@@ -140,7 +140,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
                 remove_abandoned(directory)
     if died:
         again = tasks[0].work.again
-        tell(f"failed: a process died in the middle of its work; {again} runs the rest")
+        print_errors(f"failed: a process died in the middle of its work; {again} runs the rest")
         return cli.FAILED
     return max(each.exitcode or 0 for each in processes)
 
@@ -162,6 +162,6 @@ def _work(tasks: Sequence[Pending]) -> None:
     try:
         status = _run_here(tasks, 0, lambda *_: None)
     except MaestroEnvError as error:
-        tell(f"error: {error}")
+        print_errors(f"error: {error}")
         status = cli.FAILED
     sys.exit(status)

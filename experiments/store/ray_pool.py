@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
 from maestro_env.experiments.store.ray_worker import Outcome
 from maestro_env.experiments.store.records import Pending, Show
@@ -155,9 +155,9 @@ class _Run:
     def _look(self) -> None:
         """Tell of nodes that are lost, and end the process if the head is."""
         for node in self._watch.lost():
-            tell(f"lost: node {node} of the Ray cluster; others run its searches again")
+            print_errors(f"lost: node {node} of the Ray cluster; others run its searches again")
         if self._watch.is_silent:
-            tell(
+            print_errors(
                 "failed: the head of the Ray cluster has not answered for "
                 f"{SECONDS_OF_SILENCE:g} s; {self._tasks[0].work.again} runs the rest"
             )
@@ -245,7 +245,7 @@ class _Run:
         if outcome.failure is None:
             work.error_path.unlink(missing_ok=True)
         else:
-            tell(outcome.failure)
+            print_errors(outcome.failure)
         self._works += 1
         self._seconds += outcome.seconds
         self._end(pending)
@@ -259,7 +259,7 @@ class _Run:
                 self._waiting.appendleft(each)
                 continue
             reason = " ".join(str(error).split(". ")[0].split())
-            tell(
+            print_errors(
                 f"failed: {each.work}: its worker died {_TRIES} times: "
                 f"{type(error).__name__}: {reason}; {each.work.again} runs it again"
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from maestro_env.base.processes import processors
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_csv
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.versions import processor, versions
 
@@ -35,9 +35,11 @@ def tell_circumstances(csv: str | None) -> None:
         refuse_irregular(Path(csv))
         ensure_directory(Path(csv).parent)
     installed = versions()
-    say(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
-    say(f"{processor()}, numpy {installed['numpy']}")
-    say(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread", "", flush=True)
+    print_lines(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
+    print_lines(f"{processor()}, numpy {installed['numpy']}")
+    print_lines(
+        f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread", "", flush=True
+    )
 
 
 def measured(
@@ -58,7 +60,7 @@ def measured(
                 if csv is not None and rows:
                     _write(Path(csv), rows)
     except KeyboardInterrupt:
-        tell(f"interrupted: {len(rows)} rows were measured")
+        print_errors(f"interrupted: {len(rows)} rows were measured")
         return rows, cli.INTERRUPTED
     return rows, 0
 

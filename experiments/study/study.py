@@ -34,7 +34,7 @@ from maestro_env.experiments.shell.files import (
     read_record,
     run_directory,
 )
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
 from maestro_env.experiments.store.pool import run_cells
@@ -245,11 +245,11 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
 def _tell_notes(study: Study) -> None:
     """Say what one has to know of the problems and mappers to judge the result."""
     if study.note:
-        tell(f"note: {study.note}")
+        print_errors(f"note: {study.note}")
     goals = [(goal.problem, goal.objective) for goal in study.goals.values()]
     strides = (problem.stride_warning() for problem, _ in goals)
     of_mappers = (make_mapper(name).warning(goals) for name in study.mappers)
-    tell(*(f"warning: {each}" for each in dict.fromkeys([*strides, *of_mappers]) if each))
+    print_errors(*(f"warning: {each}" for each in dict.fromkeys([*strides, *of_mappers]) if each))
 
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
@@ -290,4 +290,4 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     )
     for other, count in made.items():
         if other:
-            tell(f"note: {count} of the searches: {other}; now: commit {now['commit']}")
+            print_errors(f"note: {count} of the searches: {other}; now: commit {now['commit']}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from maestro_env.experiments.search.goals import schema_note
 from maestro_env.experiments.shell.files import write_csv
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.statistics import Floats, log_mean
 from maestro_env.experiments.shown.tables import Sheet, significant
 from maestro_env.experiments.study.standings import (
@@ -62,9 +62,9 @@ def print_tables(study: Study, contests: Sequence[Contest]) -> None:
             printed.append(_overall(study, contests, checkpoints(study.config.samples)[-1:]))
     for sheet in printed:
         sheet.print()
-        say("")
+        print_lines("")
     if study.config.verbose:
-        say(LEGEND, "")
+        print_lines(LEGEND, "")
 
 
 def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:

@@ -136,7 +136,7 @@ def _read(path: Path) -> tuple[Part, ModuleType | None]:
     return root, None
 
 
-def has_memories(text: str) -> bool:
+def is_hierarchy(text: str) -> bool:
     """Say whether what a text names is described with all its memories, not with two buffers alone.
 
     That is a chip of ``BUILT``, a file with ``memories``, or an architecture of another tool that

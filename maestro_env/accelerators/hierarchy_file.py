@@ -21,7 +21,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.silicon import priced
+from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import plain_number

@@ -37,6 +37,7 @@ from maestro_env.explanation.text import (
 )
 from maestro_env.explanation.traffic import Energy, Stage, Traffic
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
+from maestro_env.hierarchy.cost_floors import tensor_words
 from maestro_env.hierarchy.evaluation import (
     Conventions,
     Fill,
@@ -45,7 +46,6 @@ from maestro_env.hierarchy.evaluation import (
     NestMapping,
     fills_of,
 )
-from maestro_env.hierarchy.floors import tensor_words
 from maestro_env.hierarchy.shape import cuts_of, units_of
 from maestro_env.hierarchy.written import nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy
+from maestro_env.hierarchy.cost_floors import CostFloors, Limit, Values, least_steps
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
-from maestro_env.hierarchy.floors import Floors, Limit, Values, least_steps
 from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
 
@@ -79,7 +79,7 @@ def lower_bound(
     Raises:
         LayerError: a transposed layer, or one too large to be counted.
     """
-    floors = Floors(HierarchyEvaluator(layer, hierarchy, conventions))
+    floors = CostFloors(HierarchyEvaluator(layer, hierarchy, conventions))
     moved = floors.moved(floors.once(), floors.once())
     first = floors.of_first(moved)
     fresh, fresh_of_first = floors.fresh()
@@ -110,13 +110,13 @@ def lower_bound(
     )
 
 
-def _compute_cycles(floors: Floors) -> float:
+def _compute_cycles(floors: CostFloors) -> float:
     extents = sorted(floors.evaluator.shape.native())
     units = floors.units(0, len(floors.evaluator.hierarchy.elements))
     return float(math.ceil(least_steps(extents, int(units)) / floors.evaluator.hierarchy.mac.simd))
 
 
-def _least(floors: Floors, prices: Values, flows: Values, shares: Values) -> float:
+def _least(floors: CostFloors, prices: Values, flows: Values, shares: Values) -> float:
     """Return the least cost of all accesses, child by child.
 
     Args:
@@ -144,7 +144,7 @@ def _least(floors: Floors, prices: Values, flows: Values, shares: Values) -> flo
     return float(total)
 
 
-def _least_per_mac(floors: Floors, child: int, costs: list[float]) -> float:
+def _least_per_mac(floors: CostFloors, child: int, costs: list[float]) -> float:
     """Return the least cost of words that enter a memory, per MAC (H10.7).
 
     The costs are those of a word of each tensor.

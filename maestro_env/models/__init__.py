@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import has_memories
+from maestro_env.accelerators.finding import is_hierarchy
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.problem import AUTO
@@ -38,7 +38,7 @@ def room_of(model: str) -> Room:
 def model_of(hardware: str | Accelerator) -> str:
     """Return the cost model that knows all that an accelerator, or a text of one, says."""
     if isinstance(hardware, str):
-        return ANY_MEMORIES if has_memories(hardware) else DEFAULT_MODEL
+        return ANY_MEMORIES if is_hierarchy(hardware) else DEFAULT_MODEL
     return hardware.MODEL
 
 

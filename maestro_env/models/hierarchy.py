@@ -11,7 +11,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import built_chips, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
-from maestro_env.accelerators.silicon import area_um2, has_energies, priced
+from maestro_env.accelerators.pricing import area_um2, has_energies, priced
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError, MapSpaceError, ModelError, printable, quoted

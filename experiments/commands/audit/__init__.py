@@ -17,7 +17,7 @@ from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.flags import option, svg_option
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.study.study import read_all
 
@@ -59,7 +59,7 @@ def _sheets(directory: Path) -> Iterator[Sheet]:
     for goal, searches in found:
         auditor = Auditor(goal)
         if warning := auditor.warning:
-            tell(f"warning: {warning}")
+            print_errors(f"warning: {warning}")
         yield _sheet(goal, auditor, searches)
 
 

@@ -19,7 +19,7 @@ from maestro_env.experiments.shell.files import file_digest
 from maestro_env.mappers import make_mapper, mapper_names, may_end_early
 from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.library import Entry, Library, LibraryMapper, known_entries
-from maestro_env.mappers.outside import MapperError, make, require_mapper
+from maestro_env.mappers.plugins import MapperError, make, require_mapper
 from maestro_env.mappers.settings import changed
 from maestro_env.workloads.finding import models
 

@@ -16,7 +16,7 @@ from maestro_env.experiments.commands.benchmark.talking import TimedOutError
 from maestro_env.experiments.problems.labels import Held
 from maestro_env.experiments.search.searches import Recorder, UnspentError, stream
 from maestro_env.experiments.shell.files import distinct_name
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.records import Record, Show
 
@@ -124,7 +124,7 @@ class Searches(Record[Evaluation]):
             if not (evaluator.used and evaluator.remaining):
                 raise
             more, told = TIMED_OUT, f"{error}; {evaluator.used} of {self.samples} samples count"
-            tell(f"warning: {held}: {told}")
+            print_errors(f"warning: {held}: {told}")
         if evaluator.remaining and not (evaluator.used and self.method.may_end_early):
             raise UnspentError(f"it spent {evaluator.used} of {self.samples} evaluations")
         return _entry(evaluator, self.samples) | more

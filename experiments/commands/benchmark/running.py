@@ -21,7 +21,7 @@ from maestro_env.experiments.problems.labels import Problems
 from maestro_env.experiments.problems.splits import SPLITS, find_problems
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.directory import CONFIG, Directory
 from maestro_env.experiments.store.pool import run_cells
 from maestro_env.experiments.store.versions import processor, versions
@@ -36,7 +36,7 @@ def run(config: Any) -> int:
     samples, seeds = config.samples or split.samples, config.seeds or split.seeds
     card = _card(config, method)
     for told in _refuse_or_warn(method, every, split.held, card.training):
-        tell(f"warning: {told}")
+        print_errors(f"warning: {told}")
     card.require_fit(config.split, every)
     directory = _directory(config.out, card)
     problems, optima = proven(every, config.split)
@@ -57,7 +57,7 @@ def run(config: Any) -> int:
     with cli.undisturbed():
         show(directory, config, problems, optima)
         if status == cli.INTERRUPTED:
-            tell(f"interrupted: to continue, repeat the command with --out {directory}")
+            print_errors(f"interrupted: to continue, repeat the command with --out {directory}")
     return status
 
 
@@ -66,7 +66,7 @@ def list_problems(config: Any) -> int:
     name = _one(config, "SPLIT")
     for each in find_problems(name, config.networks, config.seed).values():
         for held in each:
-            say(json.dumps(held.described()))
+            print_lines(json.dumps(held.described()))
     return 0
 
 

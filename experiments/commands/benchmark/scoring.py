@@ -34,7 +34,7 @@ from maestro_env.experiments.shell.files import (
     write_csv,
     write_text,
 )
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.tables import Sheet
 
@@ -77,7 +77,7 @@ def score(config: Any) -> int:
     write_csv(directory / "problems.csv", TABLE, problem_rows([*every.values()]))
     for sheet in shown:
         sheet.print()
-    say(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv")
+    print_lines(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv")
     plot(directory / "reached.png", lambda: draw_reached([*every.values()]), config.svg)
     return 0
 
@@ -89,7 +89,7 @@ def show(directory: Path, config: Any, problems: Problems, optima: OptimaByProbl
     scores = scores_of(entry.card.method, evaluations, problems, optima)
     if scores:
         next(score_sheets([scores], optima)).print()
-    say(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}")
+    print_lines(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}")
 
 
 def proven(problems: Problems, split: str) -> tuple[Problems, OptimaByProblem]:
@@ -155,4 +155,4 @@ def _search_again(
                 f"{one.path}: the search of {held.key} finds something else when it is made "
                 f"again; it was made with {quoted(told.get('versions'))}"
             )
-        say(f"made again: {one.path}, {held.key}")
+        print_lines(f"made again: {one.path}, {held.key}")

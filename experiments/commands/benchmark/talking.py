@@ -14,7 +14,7 @@ from queue import Empty, Queue, SimpleQueue
 from threading import Thread
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 _MOST_BYTES, _MOST_SHOWN = 2**24, 2**12
@@ -119,4 +119,4 @@ class Program:
         with self._process.stderr as stderr:
             for line in iter(partial(stderr.readline, _MOST_SHOWN), b""):
                 told = line.decode(errors="backslashreplace").removesuffix("\n")
-                tell(f"{self._name}: {told}")
+                print_errors(f"{self._name}: {told}")

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from maestro_env.accelerators.entries import sized_bits
 from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
-from maestro_env.accelerators.silicon import with_energies
+from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import UnknownNameError, quoted

@@ -23,7 +23,7 @@ from maestro_env.experiments.shell.files import (
     safe_name,
 )
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.store.pool import run_cells
 from maestro_env.experiments.store.ray_pool import connect
@@ -44,7 +44,7 @@ def execute(config: Config) -> int:
     sweep, note = _resolve(config, grid)
     explorer = explorer_of(config, grid)
     if note:
-        tell(f"note: {note}")
+        print_errors(f"note: {note}")
     check(sweep)
     if config.ray is not None:
         connect(config.ray)
@@ -69,7 +69,7 @@ def execute(config: Config) -> int:
         if status != cli.INTERRUPTED:
             report(Explored(config, grid, sweep, designs), directory)
             spent = time.perf_counter() - began
-            say(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
+            print_lines(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:

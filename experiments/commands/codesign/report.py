@@ -28,7 +28,7 @@ from maestro_env.experiments.shell.files import (
     write_record,
     write_text,
 )
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.tables import shown
 from maestro_env.experiments.study.sweep.axes import Sweep
@@ -107,9 +107,9 @@ def report(outcome: Explored, directory: Path) -> None:
     sheet = front_sheet(entry)
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
-    say("", f"accelerators: {directory / ACCELERATORS}")
+    print_lines("", f"accelerators: {directory / ACCELERATORS}")
     front = directory / "front.csv"
-    say(f"front: {front}; its accelerators, for --hardware: {folder}")
+    print_lines(f"front: {front}; its accelerators, for --hardware: {folder}")
     if outcome.front:
         named = {each["hardware"] for each in some_of(entry["front"])[0]}
         told = [each for each in outcome.front if each.hardware.name in named]
@@ -165,7 +165,7 @@ def _tell_unmapped(outcome: Explored) -> None:
     looked = outcome.by_workload[outcome.workload]
     counts = Counter(each.unmapped for each in looked if each.unmapped)
     for names, times in counts.most_common(_MOST_LINES):
-        tell(
+        print_errors(
             f"no valid mapping of {shown(', '.join(names))} was found on {times:,} of "
             f"{len(looked):,} accelerators; accelerators.csv names them"
         )

@@ -21,7 +21,7 @@ from maestro_env.experiments.commands.dataset.writer import (
 from maestro_env.experiments.search.goals import Goal, make_goal, split_layers
 from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.shell import cli, files, flags
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.claims import only_process
@@ -62,7 +62,7 @@ def execute(config: Config) -> int:
         write_card(dataset, statuses, config)
         write_croissant(dataset)
     _sheet(dataset, statuses).print()
-    say(f"data set: {directory}")
+    print_lines(f"data set: {directory}")
     return 0
 
 

@@ -12,7 +12,7 @@ from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import RecordError, is_empty, run_directory
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet, significant
 from maestro_env.experiments.store.claims import remove_abandoned
 from maestro_env.experiments.store.directory import ANEW, CONFIG
@@ -43,7 +43,7 @@ def execute(config: Config) -> int:
     with cli.undisturbed():
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
-        say(f"optima: {directory}")
+        print_lines(f"optima: {directory}")
         if status == cli.INTERRUPTED:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:
@@ -53,7 +53,7 @@ def execute(config: Config) -> int:
 
 def _write(records: Records) -> None:
     optima = ((cell.goal, optimum) for cell, each in records if (optimum := each.found.optimum))
-    say(f"table: {write_table(optima):,} optima in {TABLE}")
+    print_lines(f"table: {write_table(optima):,} optima in {TABLE}")
 
 
 def _report(records: Records) -> None:
@@ -72,7 +72,7 @@ def _report(records: Records) -> None:
         if record.left is not None and not record.found.proven
     ]
     if left:
-        say("")
+        print_lines("")
         Sheet("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
 
 

@@ -34,7 +34,7 @@ from maestro_env.experiments.problems.drawn import distinct_layers
 from maestro_env.experiments.problems.labels import Label
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.mappers.learners.prior.learner import Learner, sparse_topology
@@ -90,11 +90,11 @@ def train(
             with Bar("training", training.total, training.done) as bar:
                 training.run(bar.show)
         except KeyboardInterrupt:
-            tell(f"interrupted: to continue, repeat the command with --out {directory}")
+            print_errors(f"interrupted: to continue, repeat the command with --out {directory}")
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
     curve = f", curve: {training.curve}" if training.done else ""
-    say(f"prior: {path}{curve}")
+    print_lines(f"prior: {path}{curve}")
     return 0
 
 

@@ -10,7 +10,7 @@ from maestro_env.experiments.commands.report.directories import read_section
 from maestro_env.experiments.pages.sections import Section
 from maestro_env.experiments.pages.writer import KINDS, write_report
 from maestro_env.experiments.shell.flags import option, out_option
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def execute(config: Config) -> int:
     paths = [out / f"report{ending}" for ending in KINDS]
     for path in paths:
         write_report(sections, path)
-    say(*(f"report: {path}" for path in paths))
+    print_lines(*(f"report: {path}" for path in paths))
     return 0
 
 

@@ -16,7 +16,7 @@ from maestro_env.experiments.commands.sweep.slurm import write_script
 from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import run_directory, safe_name
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.pool import run_cells
 from maestro_env.experiments.store.ray_pool import connect
@@ -33,7 +33,7 @@ def execute(config: Config) -> int:
     part, shards = _shard(config.shard)
     sweep, note = read_sweep(config.config)
     if note:
-        tell(f"note: {note}")
+        print_errors(f"note: {note}")
     if config.dry_run:
         check(sweep)
         seconds = measure(sweep)
@@ -56,7 +56,7 @@ def execute(config: Config) -> int:
     chunks = open_sweep(sweep, directory, here, make_sizes)
     if config.slurm is not None:
         script = write_script(config, directory)
-        say(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
+        print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
         return 0
     asked = chunks[part::shards]
     left = [chunk for chunk in asked if not chunk.path.exists()]
@@ -76,14 +76,14 @@ def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
     """Write the tables, unless chunks are left to other processes."""
     ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
     if ended < len(chunks):
-        say(
+        print_lines(
             f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
             "the tables follow when all are"
         )
         return
     claim = Claim(directory / TABLE)
     if not claim.take():
-        say(f"tables: another process writes them to {directory}")
+        print_lines(f"tables: another process writes them to {directory}")
         return
     try:
         report(chunks, directory)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from maestro_env.experiments.shell.files import write_csv, write_text
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.study.sweep.chunks import Chunk
 from maestro_env.experiments.study.sweep.results import (
     SUMMARY,
@@ -25,4 +25,4 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     sheet = summary_sheet(results, rows)
     write_text(directory / "summary.md", sheet.markdown())
     sheet.print()
-    say("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")
+    print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")

@@ -19,7 +19,7 @@ from maestro_env.experiments.commands.verify.certificate.check import Verified, 
 from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import option
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import shown
 
 
@@ -40,9 +40,9 @@ def execute(config: Config) -> int:
         file = path / "certificate.gz" if path.is_dir() else path
         try:
             proven, *more = _told(verify(file))
-            say(f"verified: {shown(name)}: {proven}", *more)
+            print_lines(f"verified: {shown(name)}: {proven}", *more)
         except CertificateError as error:
-            tell(f"refused: {shown(str(file))}: {error}")
+            print_errors(f"refused: {shown(str(file))}: {error}")
             status = cli.FAILED
     return status
 

@@ -19,7 +19,7 @@ from maestro_env.experiments.papers.paper.page import write_page
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.versions import processor, versions
 
 
@@ -73,10 +73,10 @@ def execute(config: PaperConfig) -> int:
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status != cli.INTERRUPTED:
-        say(f"page: {page}")
+        print_lines(f"page: {page}")
         return status
     with cli.undisturbed():
-        tell(
+        print_errors(
             f"interrupted: everything finished is in {out}; continue with: "
             f"{PROGRAM} paper {shlex.join(to_flags(config))}"
         )
@@ -97,7 +97,7 @@ def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
     for folder in folders:
         found = {run: finished[run] for run in folder.runs if run in finished}
         if folder in asked and folder.runs and not found:
-            tell(f"{folder.item.name}: no search has ended yet")
+            print_errors(f"{folder.item.name}: no search has ended yet")
         elif folder in asked:
             folder.write(found)
             write_about(folder, found, before)

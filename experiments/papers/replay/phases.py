@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet
 
 SAMPLING, REST, WHOLE = "sampling", "rest", "whole"
@@ -57,7 +57,7 @@ def print_phases(rows: Sequence[Phase]) -> bool:
         _print(every[start : start + _COLUMNS], every)
     sums = [sum(each[phase].cpu_ms for phase in PHASES) / each[WHOLE].cpu_ms for each in every]
     complete = all(abs(share - 1) <= _MOST_MISSING for share in sums)
-    say(
+    print_lines(
         f"phases sum to {100 * min(sums):.1f} to {100 * max(sums):.1f} % of the CPU time: "
         f"{'within' if complete else 'NOT within'} {100 * _MOST_MISSING:.0f} %"
     )
@@ -68,7 +68,9 @@ def _print(trainings: Sequence[_Training], every: Sequence[_Training]) -> None:
     wholes = [each[WHOLE] for each in trainings]
     one = wholes[0]
     first = {each[WHOLE].agents: each[WHOLE].cpu_ms for each in reversed(every)}
-    say(f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round")
+    print_lines(
+        f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round"
+    )
     Sheet(
         "",
         ("agents",),
@@ -84,8 +86,8 @@ def _print(trainings: Sequence[_Training], every: Sequence[_Training]) -> None:
             ),
         ],
     ).print()
-    say(f"means of {one.rounds - 1} rounds; times faster than the first of as many agents")
-    say("last four: % of their sum (and in Figure 4 of Gogineni et al.)", "")
+    print_lines(f"means of {one.rounds - 1} rounds; times faster than the first of as many agents")
+    print_lines("last four: % of their sum (and in Figure 4 of Gogineni et al.)", "")
 
 
 def _part(training: _Training, phase: str) -> str:

@@ -36,7 +36,7 @@ from maestro_env.experiments.papers.replay.phases import (
 from maestro_env.experiments.papers.replay.training import LEARNERS
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.store.timing import Clock, measured, now
 from maestro_env.mappers.papers.replay.layouts import Batch
 from maestro_env.mappers.papers.tasks.physics import PredatorPrey
@@ -226,7 +226,7 @@ def _same_weights(rows: Sequence[Phase]) -> bool:
         if len(found) > 1:
             equal = len(set(found.values())) == 1
             same &= equal
-            say(
+            print_lines(
                 f"{agents} agents: {'equal' if equal else 'DIFFERENT'} weights after "
                 f"{rows[0].rounds} rounds: {', '.join(found)}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from maestro_env.evaluation.models import find_model
-from maestro_env.experiments.shell.telling import tell
+from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.study.sweep.axes import Sweep, check_fit
 from maestro_env.experiments.study.sweep.estimate import seconds_of_cells
@@ -27,7 +27,7 @@ def check(sweep: Sweep) -> None:
     model = sweep.problem.model
     if strided and find_model(model).miscounts_strides:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
-    tell(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
+    print_errors(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
 
 
 def measure(sweep: Sweep) -> dict[str, float]:

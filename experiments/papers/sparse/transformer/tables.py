@@ -9,7 +9,7 @@ import numpy as np
 
 from maestro_env.experiments.papers.sparse.transformer.pretraining import Trained
 from maestro_env.experiments.papers.sparse.transformer.quality import COUNTS, WORST, Quality
-from maestro_env.experiments.shell.telling import say
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
 from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
 from maestro_env.mappers.papers.transformer.training import Arm
@@ -106,7 +106,7 @@ def _print_differences(compared: Mapping[str, Sequence[Difference]]) -> None:
         headers = ("difference, %", "mst is")
         Sheet("", ("mst minus", "of"), headers, rows, _NOTE_OF_DIFFERENCES).print()
     if "dense" in compared:
-        say(f"mst, without compromising performance of dense: {answer(compared['dense'])}")
+        print_lines(f"mst, without compromising performance of dense: {answer(compared['dense'])}")
 
 
 def _costs(

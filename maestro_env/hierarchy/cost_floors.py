@@ -89,7 +89,7 @@ def _sharing(shape: Shape, size: Mapping[str, int]) -> list[int]:
     return [input_users, size["N"] * size["P"] * size["Q"], reduced]
 
 
-class Floors:
+class CostFloors:
     """Least costs of a layer on an accelerator, given the least words that move.
 
     Attributes:

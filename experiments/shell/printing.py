@@ -7,13 +7,13 @@ import sys
 from maestro_env.base.errors import printable
 
 
-def say(*lines: str, flush: bool = False) -> None:
+def print_lines(*lines: str, flush: bool = False) -> None:
     """Print lines on stdout: what a terminal would obey is escaped, ends of lines too."""
     for line in lines:
         print(printable(line), flush=flush)  # noqa: T201
 
 
-def tell(*lines: str) -> None:
+def print_errors(*lines: str) -> None:
     """Print lines on stderr, as ``say`` does."""
     for line in lines:
         print(printable(line), file=sys.stderr)  # noqa: T201

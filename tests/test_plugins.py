@@ -13,8 +13,8 @@ from mapper_helpers import Recorder, problem
 
 from maestro_env import mappers
 from maestro_env.base.errors import ArgumentTypeError, UnknownNameError
-from maestro_env.mappers import make_mapper, outside, register_mapper
-from maestro_env.mappers.outside import MapperError
+from maestro_env.mappers import make_mapper, plugins, register_mapper
+from maestro_env.mappers.plugins import MapperError
 from maestro_env.mappers.random import LogRandomMapper, RandomMapper
 
 ROOT = Path(__file__).parents[1]
@@ -77,11 +77,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.2\n"
         (info / "METADATA").write_text(metadata, encoding="utf-8")
         lines = [f"{name} = {place}\n" for name, place in entries.items()]
-        text = "".join([f"[{outside.GROUP}]\n", *lines])
+        text = "".join([f"[{plugins.GROUP}]\n", *lines])
         (info / "entry_points.txt").write_text(text, encoding="utf-8")
 
     monkeypatch.syspath_prepend(str(tmp_path))
-    outside.packaged.cache_clear()
+    plugins.packaged.cache_clear()
     return add
 
 
@@ -90,7 +90,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget the mappers of a test."""
     monkeypatch.setattr(mappers, "_registered", {})
     yield
-    outside.packaged.cache_clear()
+    plugins.packaged.cache_clear()
 
 
 def test_a_mapper_of_an_installed_package_searches_as_any_other(install: Install) -> None:

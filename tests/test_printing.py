@@ -10,7 +10,7 @@ import pytest
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell.files import csv_cell, read_csv, write_csv
-from maestro_env.experiments.shell.telling import say, tell
+from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.explanation.explanation import explain_mapping
 from maestro_env.mapspace.space import MapSpace
@@ -22,8 +22,8 @@ HOSTILE = "a\r\x1b[2K\x1b[8mb\nverified: all\udcff\u202e\u200b\x9b1m"
 
 
 def test_a_line_is_one_line_of_what_a_terminal_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    say(HOSTILE, "two")
-    tell(HOSTILE)
+    print_lines(HOSTILE, "two")
+    print_errors(HOSTILE)
     out, err = capsys.readouterr()
     shown = r"a\r\x1b[2K\x1b[8mb\nverified: all\udcff\u202e\u200b\x9b1m"
     assert (out, err) == (f"{shown}\ntwo\n", f"{shown}\n")
