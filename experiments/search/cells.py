@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.experiments.search.goals import Goal, goal_directory
-from maestro_env.experiments.search.samples import Windows, from_entry, to_entry, windows_of
 from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.search.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import (
     BRIEF,

@@ -12,7 +12,7 @@ import numpy as np
 from maestro_env.experiments.papers.paper.frame import QUICK, Folder, Item, Scale
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal, make_arenas
 from maestro_env.experiments.search.cells import Finished
-from maestro_env.experiments.search.samples import Windows
+from maestro_env.experiments.search.windows import Windows
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)

@@ -24,7 +24,8 @@ from maestro_env.experiments.search.goals import (
     make_goal,
     write_goals,
 )
-from maestro_env.experiments.search.samples import Windows, collect
+from maestro_env.experiments.search.samples import collect
+from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.claims import claimed, remove_abandoned
