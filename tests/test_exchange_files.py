@@ -198,6 +198,8 @@ def test_a_timeloop_file_is_read() -> None:
     assert found.layer == Layer("CONV", extents, (2, 2), "pointwise")
     assert found.hardware == Hardware(8, l1_bytes=64, l2_bytes=2**14)
     assert found.mapping == Mapping((Level(loops("K2* Y'1 X'7 C4")),))
+    limits = "n_banks: 4}\n    constraints: {temporal: {permutation: [C, M]}}"
+    assert from_timeloop(TIMELOOP.replace("n_banks: 4}", limits)) == found
 
 
 def test_an_accelforge_file_is_read() -> None:
@@ -235,12 +237,11 @@ TIMELOOP_LAYERS: Changes = (
 )
 TIMELOOP_MACHINES: Changes = (
     ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "nodes is missing"),
-    ("width: 8, datawidth: 8", "width: 16, datawidth: 16", "8 bits"),
-    ("n_banks: 4}", "n_banks: 4}\n    constraints: {spatial: {split: 1}}", "take them out"),
+    ("width: 8, datawidth: 8", "width: 16, datawidth: 16", "Registers has width_bits 16"),
     ("128 * 16", "2 ** -11", "allowed: integers"),
     ("meshX: 4", "meshX: four", "'four'"),
     ("class: intmac", "class: SRAM, attributes: {datawidth: 8}", "no compute unit"),
-    ("{depth: 64,", "{read_bandwidth: 2, depth: 64,", "Registers has 64 words, 2 reads a cycle"),
+    ("{depth: 64,", "{read_bandwidth: 2, depth: 64,", "Registers has read_bw 16.0"),
 )
 HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
 LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
@@ -269,7 +270,7 @@ ACCELFORGE_MACHINES: Changes = (
         "fanout: 4}]}",
         "fanout: 4}]}\n  - !Memory {name: Pool, size: 8, tensors: {keep: All}, "
         "actions: [{name: read, throughput: inf}, {name: write, throughput: inf}]}",
-        "it has 64 words",
+        "it has 512",
     ),
 )
 UNREADABLE = [

@@ -15,7 +15,7 @@ from maestro_env.accelerators.files import accelforge, timeloop
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_of, read_hierarchy
-from maestro_env.accelerators.memories import hardware_of
+from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.base.foreign import kind_of
@@ -154,7 +154,7 @@ def is_hierarchy(text: str) -> bool:
     except HardwareError:
         return False
     try:
-        hardware_of(tool.read_chain(root))
+        two_buffers(tool.read_hierarchy(root), root)
     except HardwareError:
         return True
     return False
@@ -169,7 +169,7 @@ def _from_yaml(path: Path) -> Hardware:
     """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
     root, tool = _read(path)
     if tool:
-        return hardware_of(tool.read_chain(root), path.stem)
+        return two_buffers(tool.read_hierarchy(root, path.stem), root)
     if "memories" in root:
         root["memories"].fail(
             "not read here, where accelerators have two buffers; allowed: the fields of Hardware, "

@@ -11,12 +11,18 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from maestro_env.accelerators.files.accelforge import TAGS, arch_text, read_chain
-from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
+from maestro_env.accelerators.files.accelforge import (
+    TAGS,
+    arch_text,
+    container_of,
+    read_hierarchy,
+)
+from maestro_env.accelerators.two_buffers import memories_of, two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.nest import (
+    Chain,
     Cut,
     MappedLayer,
     Nest,
@@ -76,7 +82,7 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     for node in _nodes(nest, layer, _REFUSE):
         if isinstance(node, Hold):
             held = ", ".join(TENSORS[index] for index in sorted(node.tensors))
-            component = memories[node.memory].name
+            component = Chain(memories, container_of).names[node.memory]
             lines.append(f"  - !Storage {{tensors: [{held}], component: {component}}}")
             continue
         shape = f"rank_variable: {rank_variable(node.dim)}, tile_shape: {node.tile}"
@@ -88,7 +94,7 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     ranks = (rank_variable(dim) for dim in layer.loop_extents)
     lines += [f"  - !Temporal {{rank_variable: {rank}, tile_shape: 1}}" for rank in ranks]
     lines.append(f"  - !Compute {{einsum: {layer_name(layer)}, component: MAC}}")
-    text = arch_text(memories, hardware.simd_lanes) + workload_text(layer)
+    text = arch_text(memories) + workload_text(layer)
     return text + "\n".join(lines) + "\n"
 
 
@@ -151,8 +157,9 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    chain = read_chain(root.refusing(HardwareError))
-    hardware = hardware_of(chain)
+    hierarchy = read_hierarchy(root.refusing(HardwareError))
+    hardware = two_buffers(hierarchy, root.refusing(HardwareError))
+    chain = Chain(hierarchy, container_of)
     workload = workload_layer(root["workload"].refusing(LayerError))
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
     given = _read_nodes(part, chain, workload)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from maestro_env.accelerators.files.accelforge import TAGS
+from maestro_env.accelerators.files.accelforge import TAGS, container_of
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Element,
@@ -85,8 +85,7 @@ def nest_to_accelforge(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hi
 
 def _fanout_of(element: FanoutElement) -> str:
     """Write a fan-out, whose name as it is read is NODE_ALONG."""
-    component, _, along = element.name.rpartition("_")
-    component, along = (component, along) if component else (element.name, element.axis)
+    component, along = container_of(element)
     return f", name: {scalar(along)}, component: {scalar(component)}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 
-from maestro_env.accelerators.files.timeloop import DATASPACES, TAGS
+from maestro_env.accelerators.files.timeloop import DATASPACES, TAGS, container_of
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -103,7 +103,7 @@ def _places(hierarchy: Hierarchy) -> _Places:
         _, element = numbered
         if isinstance(element, MemoryElement):
             return element.name, "temporal"
-        return element.name.removesuffix(f"_{element.axis}"), "spatial"
+        return container_of(element), "spatial"
 
     for place, group in groupby(enumerate(hierarchy.elements), target):
         axes = [(getattr(element, "axis", ""), number) for number, element in group]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
+from maestro_env.accelerators.two_buffers import units_below
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.base.yaml_file import Part
@@ -72,6 +75,31 @@ class Cut:
     def steps(self) -> int:
         """Steps of the loop: the units take a group of tiles in each."""
         return -(-self.tiles // self.units)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory, and the units of the next below one of it."""
+
+    name: str
+    fanout: int
+
+
+class Chain:
+    """Memories of an accelerator, and what files call the fan-outs below each."""
+
+    def __init__(self, hierarchy: Hierarchy, place: Callable[[FanoutElement], Any]) -> None:
+        self.places: list[list[Any]] = []
+        self.names: list[str] = []
+        for each in hierarchy.elements:
+            if isinstance(each, FanoutElement):
+                # Two axes of an array may have one name.
+                self.places[-1] = [*dict.fromkeys([*self.places[-1], place(each)])]
+            else:
+                self.names.append(each.name)
+                self.places.append([])
+        units = units_below(hierarchy)
+        self.memories = [Memory(*each) for each in zip(self.names, units, strict=True)]
 
 
 Nest = tuple[tuple[Cut, ...], ...]

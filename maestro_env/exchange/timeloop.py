@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from maestro_env.accelerators.files.timeloop import (
     TAGS,
     architecture_text,
-    fanout_name,
-    read_chain,
+    container_of,
+    read_hierarchy,
 )
-from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
+from maestro_env.accelerators.two_buffers import memories_of, two_buffers
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.nest import (
+    Chain,
     Cut,
     MappedLayer,
     Nest,
@@ -78,8 +79,8 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
     if problem.hardware.simd_lanes > 1:
         raise _REFUSE(f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
     memories = memories_of(problem.hardware, units_of(mapping, problem.hardware.num_pes))
-    names = [memory.name for memory in memories]
-    fanouts = {memory: fanout_name(index) for index, memory in enumerate(names[1:-1])}
+    names = Chain(memories, container_of).names
+    fanouts = {memory: f"Level{index}" for index, memory in enumerate(names[1:-1])}
     loops = _loops(nest, problem.layer.loop_extents, names, _REFUSE)
     lines = ["mapping:"]
     for (memory, is_spatial), bounds in loops.items():
@@ -155,8 +156,9 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    chain = read_chain(root.refusing(HardwareError))
-    hardware = hardware_of(chain)
+    hierarchy = read_hierarchy(root.refusing(HardwareError))
+    hardware = two_buffers(hierarchy, root.refusing(HardwareError))
+    chain = Chain(hierarchy, container_of)
     workload = problem_layer(root["problem"].refusing(LayerError))
     part, extents = root["mapping"], workload.layer.loop_extents
     given = _read_loops(part, chain, workload.dims, extents)
@@ -172,7 +174,7 @@ def _read_loops(
     places: dict[tuple[str, str], str] = {}
     for memory, fanouts in zip(chain.names, chain.places, strict=True):
         places[memory, "temporal"] = memory
-        places |= {(name, "spatial"): memory for (name,) in fanouts}
+        places |= {(name, "spatial"): memory for name in fanouts}
     loops: _Loops = {}
     for directive in part.items():
         kind, target = directive["type"].text(), directive["target"].text()

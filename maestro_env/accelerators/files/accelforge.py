@@ -22,8 +22,8 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
-from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
+from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
+from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.texts.expressions import value_of
@@ -65,29 +65,37 @@ _IF = re.compile(r" if (?:input|weight|output) else .*")
 _Number = TypeVar("_Number", int, Fraction)
 
 
-def arch_text(memories: list[Memory], lanes: int) -> str:
-    """Write an accelerator: main memory, L2, buffers of clusters, L1, and MACs with some lanes."""
+def arch_text(hierarchy: Hierarchy) -> str:
+    """Write an accelerator such as ``memories_of`` returns."""
     lines = ["arch:", "  nodes:"]
-    for index, memory in enumerate(memories):
-        if index > 1:
-            fanout = memories[index - 1].fanout
-            spatial = f"spatial: [{{name: X, fanout: {fanout}}}]"
-            lines.append(f"  - !Container {{name: Level{index - 2}, {spatial}}}")
-        size = "inf" if memory.words is None else memory.words * WORD_BITS
-        lines.append(f"  - !Memory\n    name: {memory.name}\n    size: {size}")
+    for each in hierarchy.elements:
+        if isinstance(each, FanoutElement):
+            component, along = container_of(each)
+            spatial = f"spatial: [{{name: {along}, fanout: {each.size}}}]"
+            lines.append(f"  - !Container {{name: {component}, {spatial}}}")
+            continue
+        size = "inf" if each.capacity_bits is None else each.capacity_bits
+        lines.append(f"  - !Memory\n    name: {each.name}\n    size: {size}")
         lines.append("    leak_power: 0\n    area: 0\n    tensors: {keep: All}")
-        if memory.shared is None:
+        if each.bw is None:
             lines.append(f"    total_latency: {_SEPARATE}")
         lines.append("    actions:")
-        for action, limit in (("read", memory.reads), ("write", memory.writes)):
-            throughput = memory.shared or limit or "inf"
+        for action, limit in (("read", each.read_bw), ("write", each.write_bw)):
+            bits = limit if each.bw is None else each.bw
+            throughput = "inf" if bits is None else int(bits) // WORD_BITS
             lines.append(
                 f"    - {{name: {action}, energy: 0, throughput: {throughput}, "
                 f"bits_per_action: {WORD_BITS}}}"
             )
     lines.append("  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n    actions:")
-    lines.append(f"    - {{name: compute, energy: 0, throughput: {lanes}}}")
+    lines.append(f"    - {{name: compute, energy: 0, throughput: {hierarchy.mac.simd}}}")
     return "\n".join(lines) + "\n"
+
+
+def container_of(fanout: FanoutElement) -> tuple[str, str]:
+    """Return what an ``arch`` calls the container of a fan-out, and the fan-out in it."""
+    container, _, along = fanout.name.rpartition("_")
+    return (container, along) if container else (fanout.name, fanout.axis)
 
 
 # --- In -----------------------------------------------------------------------------------------
@@ -100,25 +108,7 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
-    return hardware_of(read_chain(root), name)
-
-
-def read_chain(root: Part) -> Chain:
-    """Read the chain of memories of the ``arch`` of a document."""
-    part, nodes = _enabled(root)
-    try:
-        for node in nodes:
-            rate = _action_of(node, "compute").rate if node.tag == "Compute" else 1
-            if rate is None or rate > _MOST_LANES:
-                node.fail(
-                    f"a throughput of {'inf' if rate is None else rate} is none of a cycle; give "
-                    "every throughput per cycle"
-                )
-        return chain_of(part, _nodes(nodes, Fraction(1)))
-    except HardwareError:
-        # What no accelerator can be is refused alike everywhere.
-        read_hierarchy(root)
-        raise
+    return two_buffers(read_hierarchy(root, name), root)
 
 
 def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
@@ -176,7 +166,7 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None) -> Iterator[Node]:
             _check_component(part, "actions", "spatial")
             yield Node(part, fanouts, mac=_mac(part))
         elif part.tag == "Toll":
-            yield Node(part, [*fanouts, ((part["name"].text(),), _toll(part, sets))])
+            yield Node(part, [*fanouts, _toll(part, sets)])
         elif part.tag == "Network":
             _check_component(part, "actions", "spatial", "topology", *_BITS)
             part.note("networks are not read; what passes them costs neither time nor energy")
@@ -212,9 +202,7 @@ def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> FanoutElement:
     return FanoutElement(name=part["name"].text(), size=1, pj_per_bit=float(picojoules))
 
 
-def _fanouts(
-    node: Part, sets: Mapping[str, frozenset[str]]
-) -> Iterator[tuple[Place, FanoutElement]]:
+def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElement]:
     name = node["name"].text()
     for index, each in enumerate(node.get("spatial", []).items()):
         each.only("name", "fanout", "reuse", "may_reuse", *_OF_MAPPINGS)
@@ -223,13 +211,12 @@ def _fanouts(
         along = each["name"].text()
         shared = [_set(each[key], sets) for key in ("may_reuse", "reuse") if key in each]
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
-        element = FanoutElement(
+        yield FanoutElement(
             name=f"{name}_{along}",
             size=each["fanout"].integer(),
             axis=axis,
             apart=_listed(_ALL - shared[0]) if shared else (),
         )
-        yield (name, along), element
 
 
 def _memory(

@@ -16,8 +16,8 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.memories import WORD_BITS, Chain, Memory, chain_of, hardware_of
-from maestro_env.accelerators.nodes import Node, Place, hierarchy_of_nodes
+from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
+from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, close_matches, quoted
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -41,25 +41,25 @@ _FACTORS = "constraints on loops are not read, so that mappings may break them"
 _SPARSE = "sparse tensors are not modelled; all count as dense"
 
 
-def architecture_text(memories: list[Memory]) -> str:
-    """Write an accelerator: main memory, L2, buffers of clusters, L1."""
+def architecture_text(hierarchy: Hierarchy) -> str:
+    """Write an accelerator such as ``memories_of`` returns."""
     lines = ["architecture:", "  version: 0.4", "  nodes:"]
-    for index, memory in enumerate(memories):
-        kind = "DRAM" if index == 0 else "SRAM" if index < len(memories) - 1 else "regfile"
-        attributes = [f"width: {WORD_BITS}", f"datawidth: {WORD_BITS}"]
-        if memory.words is not None:
-            attributes.insert(0, f"depth: {memory.words}")
-        attributes += [
-            f"{key}: {getattr(memory, field)}"
-            for key, (field, _) in keys.RATES.items()
-            if getattr(memory, field) is not None
-        ]
-        if index > 1:
-            name, fanout = fanout_name(index - 2), memories[index - 1].fanout
-            lines.append(f"  - !Container {{name: {name}, spatial: {{meshX: {fanout}}}}}")
-        listed = ", ".join(attributes)
+    first, *_, last = hierarchy.elements
+    for each in hierarchy.elements:
+        if isinstance(each, FanoutElement):
+            name = container_of(each)
+            lines.append(
+                f"  - !Container {{name: {name}, spatial: {{mesh{each.axis}: {each.size}}}}}"
+            )
+            continue
+        kind = "DRAM" if each is first else "regfile" if each is last else "SRAM"
+        fields = {"depth": "capacity_bits", **keys.RATES}
+        limits = {key: getattr(each, field) for key, field in fields.items()}
+        listed = f"width: {WORD_BITS}, datawidth: {WORD_BITS}" + "".join(
+            f", {key}: {bits // WORD_BITS}" for key, bits in limits.items() if bits is not None
+        )
         lines.append(
-            f"  - !Component {{name: {memory.name}, class: {kind}, attributes: {{{listed}}}}}"
+            f"  - !Component {{name: {each.name}, class: {kind}, attributes: {{{listed}}}}}"
         )
     lines.append(
         f"  - !Component {{name: MAC, class: intmac, attributes: {{datawidth: {WORD_BITS}}}}}"
@@ -67,9 +67,9 @@ def architecture_text(memories: list[Memory]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fanout_name(level: int) -> str:
-    """Return the name of the container that is repeated below a level of ours."""
-    return f"Level{level}"
+def container_of(fanout: FanoutElement) -> str:
+    """Return what an architecture calls the container of a fan-out, one for each of its axes."""
+    return fanout.name.removesuffix(f"_{fanout.axis}")
 
 
 # --- In -----------------------------------------------------------------------------------------
@@ -82,21 +82,7 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
-    return hardware_of(read_chain(root), name)
-
-
-def read_chain(root: Part) -> Chain:
-    """Read the chain of memories of the ``architecture`` of a document."""
-    part, leaves = _all_leaves(root)
-    try:
-        for leaf in leaves:
-            if leaf.elsewhere or leaf.part.get("constraints", "").value:
-                leaf.part.fail("a machine of ours has no constraints; take them out")
-        return chain_of(part, map(_node, leaves))
-    except HardwareError:
-        # What no accelerator can be is refused alike everywhere.
-        read_hierarchy(root)
-        raise
+    return two_buffers(read_hierarchy(root, name), root)
 
 
 def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
@@ -247,15 +233,14 @@ def _check_attributes(part: Part) -> None:
             )
 
 
-def _fanouts(leaf: _Leaf) -> Iterator[tuple[Place, FanoutElement]]:
+def _fanouts(leaf: _Leaf) -> Iterator[FanoutElement]:
     meshes = leaf.part.get("spatial", YamlBlock())
     meshes.only("meshX", "meshY")
     apart = _without_reuse(leaf.constraints("spatial"), "no_multicast_no_reduction")
     name = leaf.part["name"].text()
     for key, each in meshes.knowing(leaf.given).named().items():
         axis: Literal["X", "Y"] = "X" if key == "meshX" else "Y"
-        element = FanoutElement(name=f"{name}_{axis}", size=each.integer(), axis=axis, apart=apart)
-        yield (name,), element
+        yield FanoutElement(name=f"{name}_{axis}", size=each.integer(), axis=axis, apart=apart)
 
 
 def _memory(leaf: _Leaf) -> MemoryElement:
@@ -268,7 +253,7 @@ def _memory(leaf: _Leaf) -> MemoryElement:
     width = datawidth.integer()
     rates = {
         field: float(width * rate.positive())
-        for key, (_, field) in keys.RATES.items()
+        for key, field in keys.RATES.items()
         if (rate := leaf.number(key)) is not None
     }
     buffers = leaf.number("multiple_buffering")

@@ -18,11 +18,11 @@ OF_MAPPINGS = (
 CYCLE = "global_cycle_seconds"
 # Words a cycle, whatever the tool's sheet says (src/model/buffer.cpp of NVlabs/timeloop).
 RATES = {
-    "read_bandwidth": ("reads", "read_bw"),
-    "write_bandwidth": ("writes", "write_bw"),
-    "shared_bandwidth": ("shared", "bw"),
+    "read_bandwidth": "read_bw",
+    "write_bandwidth": "write_bw",
+    "shared_bandwidth": "bw",
 }
-"""Attributes of bandwidths, and our fields of each."""
+"""Attributes of bandwidths, and our field of each."""
 
 SYNONYMS = {
     "datawidth": ("datawidth", "word_bits", "word_width"),
