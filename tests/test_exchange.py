@@ -158,7 +158,8 @@ def executed(mapping: Mapping, layer: Layer, num_pes: int) -> dict[tuple[int, ..
 
 def executed_by_timeloop(text: str, layer: Layer) -> dict[tuple[int, ...], Box]:
     """Return the same from a file: a loop ends at its rest where those outside are at their end."""
-    *levels, tile = yaml.load(text, Loader=_Tags)["mapping"]
+    directives = yaml.load(text, Loader=_Tags)["mapping"]
+    *levels, tile = (each for each in directives if "factors" in each)
     names = {"P": "Y'", "Q": "X'"} if layer.is_convolution else {}
 
     def bounds(directive: dict[str, list[str]]) -> list[tuple[str, int, int]]:

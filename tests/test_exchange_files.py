@@ -73,7 +73,11 @@ UNSAYABLE: dict[str, tuple[Callable[[Mapping, Problem], str], Mapping, str]] = {
     "another offset": (to_accelforge, mapping("K16/2*", CHANNELS), "overlap or leave gaps"),
     "a tile too large": (to_timeloop, mapping("K4* C9", CHANNELS), "make it tiles of 8"),
     "an inner rest": (to_timeloop, mapping("K9*", "K2*"), "each tile has to divide the one around"),
-    "idle units": (to_timeloop, mapping("K8*", "K1*", 3), "leave some idle in every round"),
+    "idle units": (
+        to_timeloop,
+        mapping("K8*", "K1*", 3),
+        "8 of K in tiles of 3 leave a remainder",
+    ),
     "idle last units": (to_accelforge, mapping("K3*", "C2*"), "idle in the last of 2 rounds"),
     "windows that overlap": (to_accelforge, mapping("X'1*", "C2*"), "where windows overlap"),
     "a tiled window": (to_m, mapping("K4* R1", CHANNELS), "all of R"),
@@ -212,13 +216,20 @@ def test_an_accelforge_file_is_read() -> None:
 # What is changed in a file, to what, and what the message says.
 Changes = tuple[tuple[str, str, str], ...]
 
+AT_BUFFER = "permutation: CM}\n- {target: Buffer, type: temporal, factors: P7 Q2 C"
 TIMELOOP_MAPPINGS: Changes = (
-    ("C=1 M=1", "C=2 M=1", "the loops at Main"),
-    ("P7 Q2", "P6 Q2", "at Buffer"),
-    ("bypass: []", "bypass: [Inputs]", "bypasses a memory"),
+    (
+        f"C=1 M=1, {AT_BUFFER}3",
+        f"C=3 M=1, {AT_BUFFER}1",
+        "the loops at Main are C in tiles of 4; in",
+    ),
+    ("inter_PE_spatial, type: datatype", "Buffer, type: datatype", "a tensor bypasses Buffer"),
+    ("C=1 M=1", "C=2 M=1", "the factors of C make 24 of 12"),
+    ("P7 Q2", "P6 Q2", "the factors of P make 6 of 7"),
+    ("bypass: []", "bypass: [Inputs]", "the first memory, does not hold all tensors"),
     ("type: spatial", "type: skew", "skew loops of 'PE'"),
-    ("['M=5']", "['M=2']", "below Buffer"),
-    ("['M=5'], permutation: M", "['M=2', 'Q=2'], permutation: MQ", "2 spatial loops"),
+    ("['M=5']", "['M=2']", "the factors of M make 4 of 10"),
+    ("['M=5'], permutation: M", "['M=5', 'Q=2'], permutation: MQ", "Q make 28 of 14"),
     ("target: PE", "target: PEs", "no such place"),
     ("['M=5']", "['M<=5']", "is not a factor"),
     ("permutation: CQP", "permutation: CQ", "lacks P"),
@@ -243,11 +254,13 @@ TIMELOOP_MACHINES: Changes = (
     ("class: intmac", "class: SRAM, attributes: {datawidth: 8}", "no compute unit"),
     ("{depth: 64,", "{read_bandwidth: 2, depth: 64,", "Registers has read_bw 16.0"),
 )
+SECOND = "  - !Spatial {rank_variable: n0, tile_shape: 3, name: x, component: PE}\n"
 HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
 LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
 ACCELFORGE_MAPPINGS: Changes = (
     ("[T0], component: R", "[T0, W0], component: R", "Registers holds input, filter where"),
     (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has: Registers holds input"),
+    ("  - !Temporal {rank_variable: n0, tile_shape: 3}\n", SECOND, "2 spatial loops"),
     (HELD, "", "already has a loop over it"),
     ("m, tile_shape: 1}", "m, tile_shape: 2}", "no loop over m has the tile_shape 1"),
     ("[T1, W0]", "[T1, W9]", "no memory or tensor"),

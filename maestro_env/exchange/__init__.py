@@ -19,12 +19,16 @@ from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.yaml_file import read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
-from maestro_env.exchange.hierarchy import MappedNest
 from maestro_env.exchange.hierarchy_accelforge import nest_from_accelforge, nest_to_accelforge
-from maestro_env.exchange.hierarchy_timeloop import nest_from_timeloop, nest_to_timeloop
+from maestro_env.exchange.levels import MappedLayer
 from maestro_env.exchange.maestro import all_from_m, from_json, from_m, to_json, to_m
-from maestro_env.exchange.nest import MappedLayer
-from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
+from maestro_env.exchange.nests import MappedNest
+from maestro_env.exchange.timeloop import (
+    from_timeloop,
+    nest_from_timeloop,
+    nest_to_timeloop,
+    to_timeloop,
+)
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace import mapping as nouns

@@ -21,17 +21,17 @@ from maestro_env.accelerators.two_buffers import memories_of, two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
+from maestro_env.exchange.levels import MappedLayer
 from maestro_env.exchange.nest import (
     Chain,
     Cut,
-    MappedLayer,
     Nest,
     mapping_of,
     nest_of,
     parallel_of,
     units_of,
-    unsayable,
 )
+from maestro_env.exchange.nests import unsayable
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.affine import Tensor, Workload, tensors_of

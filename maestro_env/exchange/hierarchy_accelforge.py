@@ -19,7 +19,7 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.base.errors import LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
-from maestro_env.exchange.hierarchy import (
+from maestro_env.exchange.nests import (
     MappedNest,
     Nest,
     check_kept,
@@ -29,8 +29,8 @@ from maestro_env.exchange.hierarchy import (
     names_of,
     nest_of,
     scalar,
+    unsayable,
 )
-from maestro_env.exchange.nest import unsayable
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import DIMS, INDEXING, Shape
 from maestro_env.workloads.files import accelforge as workloads

@@ -6,33 +6,16 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
 from maestro_env.accelerators.two_buffers import units_below
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MappingError, Refuse
+from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import Part
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.layer import Layer
 
 _SAYABLE = ("ok", "l1_overflow", "l2_overflow")
-
-
-@dataclass(frozen=True)
-class MappedLayer:
-    """A mapping, and what it maps to what.
-
-    Args:
-        mapping: in the file.
-        layer: in the file; None if it names none.
-        hardware: in the file; None if it names none.
-    """
-
-    mapping: Mapping
-    layer: Layer | None = None
-    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True)
@@ -146,11 +129,6 @@ def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, refu
     if loop.size > extent:
         raise refuse(f"the loop '{loop}' receives {extent} only; make it tiles of {extent}")
     return Cut(loop, extent, units if loop.spatial else 1, loop.dim not in ragged)
-
-
-def unsayable(tool: str) -> Refuse:
-    """Return what makes the error that a format cannot express a mapping."""
-    return lambda reason: MappingError(f"{tool} cannot express this mapping: {reason}")
 
 
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:

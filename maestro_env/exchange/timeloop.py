@@ -1,8 +1,8 @@
-"""Mappings as Timeloop v4 writes them, with the architecture and the problem they belong to.
+"""Mappings as Timeloop v4 writes them, of levels with the architecture and the problem in front.
 
-A level of ours is the temporal loops of a memory, the loop over groups of tiles among them, and
-then the spatial loop of the fan-out below it. Timeloop says how often a loop runs, not the size of
-a tile; of an extent that is no multiple, how often it runs at the end (``K=4,2``).
+Timeloop says how often a loop runs, not the size of a tile; of an extent that is no multiple, how
+often it runs at the end (``K=4,2``). A target is a memory, or what architectures call a fan-out:
+``PE`` has the loops of ``PE_X`` and ``PE_Y``, of which ``split`` says where those along Y begin.
 """
 
 from __future__ import annotations
@@ -10,40 +10,47 @@ from __future__ import annotations
 import re
 from collections import abc
 from dataclasses import dataclass
+from itertools import groupby
 
 from maestro_env.accelerators.files.timeloop import (
+    DATASPACES,
     TAGS,
     architecture_text,
     container_of,
     read_hierarchy,
 )
-from maestro_env.accelerators.two_buffers import memories_of, two_buffers
-from maestro_env.base.checks import MAX_INT
-from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.two_buffers import two_buffers
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.nest import (
-    Chain,
-    Cut,
-    MappedLayer,
+from maestro_env.exchange.levels import MappedLayer, levels_of, nest_of_levels
+from maestro_env.exchange.nests import (
+    MappedNest,
     Nest,
-    innermost,
+    check_kept,
+    cutting,
+    dims_of,
+    keeping,
     mapping_of,
+    names_of,
     nest_of,
-    parallel_of,
-    units_of,
+    scalar,
     unsayable,
 )
-from maestro_env.mapspace.mapping import Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.affine import rank_of
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.shape import Shape
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.workloads.affine import Workload
 from maestro_env.workloads.files.timeloop import problem_layer, problem_text
+from maestro_env.workloads.layer import Layer
 
 _REFUSE = unsayable("Timeloop")
-KEPT = ("datatype", "dataspace", "bypass")
+
+_KEPT = ("datatype", "dataspace", "bypass")
 """Types of directives about what memories keep."""
 
-BETWEEN = re.compile("inter_(.+)_spatial")
+_BETWEEN = re.compile("inter_(.+)_spatial")
 """What Timeloop's mapper calls the fan-out of a container."""
 
 _FACTOR = re.compile(r"([A-Za-z])\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
@@ -58,14 +65,23 @@ class Bound:
     rest: int
 
     def __str__(self) -> str:
-        rest = "" if self.rest == self.runs else f",{self.rest}"
-        return f"{rank_of(self.dim)}={self.runs}{rest}"
+        return f"{self.runs}" if self.rest == self.runs else f"{self.runs},{self.rest}"
 
 
 Bounds = tuple[Bound, ...]
 
-_Loops = dict[tuple[str, bool], Bounds]
-"""Loops, outermost first, by memory: the temporal ones, and (True) the spatial ones below it."""
+_Places = dict[tuple[str, str], dict[str, int]]
+"""Elements by target and type of a directive, and by axis; a memory has none, ``""``."""
+
+
+def nest_to_timeloop(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hierarchy) -> str:
+    """Write a mapping on any memories as Timeloop v4 YAML.
+
+    Raises:
+        MappingError: an invalid mapping, or one that Timeloop cannot express.
+    """
+    evaluator = HierarchyEvaluator(layer, hierarchy)
+    return _mapping_text(nest_of(evaluator, mapping, _REFUSE), evaluator.shape, hierarchy)
 
 
 def to_timeloop(mapping: Mapping, problem: Problem) -> str:
@@ -75,75 +91,111 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
         ArgumentTypeError: an argument of a wrong type.
         MappingError: an invalid mapping, or one that Timeloop cannot express.
     """
-    nest = nest_of(mapping, problem, _REFUSE)
+    nest, hierarchy = nest_of_levels(mapping, problem, _REFUSE)
     if problem.hardware.simd_lanes > 1:
         raise _REFUSE(f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
-    memories = memories_of(problem.hardware, units_of(mapping, problem.hardware.num_pes))
-    names = Chain(memories, container_of).names
-    fanouts = {memory: f"Level{index}" for index, memory in enumerate(names[1:-1])}
-    loops = _loops(nest, problem.layer.loop_extents, names, _REFUSE)
-    lines = ["mapping:"]
-    for (memory, is_spatial), bounds in loops.items():
-        # From the innermost.
-        factors = ", ".join(f"'{bound}'" for bound in reversed(bounds))
-        order = ", ".join(rank_of(bound.dim) for bound in reversed(bounds))
-        target, kind = (fanouts[memory], "spatial") if is_spatial else (memory, "temporal")
-        split = ", split: 1" if is_spatial else ""
-        lines.append(
-            f"- {{target: {target}, type: {kind}, factors: [{factors}], permutation: [{order}]"
-            f"{split}}}"
-        )
-    text = architecture_text(memories) + problem_text(problem.layer)
-    return text + "\n".join(lines) + "\n"
+    text = architecture_text(hierarchy) + problem_text(problem.layer)
+    return text + _mapping_text(nest, Shape.of(problem.layer), hierarchy)
 
 
-def _loops(nest: Nest, extents: dict[str, int], memories: list[str], refuse: Refuse) -> _Loops:
-    """Return the loops of the levels and of a PE; main memory, the first of all, has none."""
-    for level in nest:
-        for cut in level:
-            _check(cut, level is nest[0], refuse)
-    rests = Rests(extents)
-    loops: _Loops = {}
-    for level, memory in zip(nest, memories[1:], strict=False):
-        loops[memory, False] = tuple(
-            rests.bound(cut.dim, cut.steps, cut.size * cut.used) for cut in level
-        )
-        loops[memory, True] = tuple(
-            rests.bound(cut.dim, cut.used, cut.size) for cut in level if cut.loop.spatial
-        )
-    tile = innermost(nest, extents)
-    loops[memories[-1], False] = tuple(rests.bound(dim, size, 1) for dim, size in tile.items())
-    return loops
+def _mapping_text(nest: Nest, shape: Shape, hierarchy: Hierarchy) -> str:
+    bounds, names = _bounds(nest, shape), names_of(shape)
+    memories = (each for each in hierarchy.elements if isinstance(each, MemoryElement))
+    lines = ["mapping:", *map(_keeping, memories)]
+    for (target, kind), axes in _places(hierarchy).items():
+        # From the innermost; those along X first.
+        listed = [bound for axis in axes for bound in reversed(bounds[axes[axis]])]
+        ranks = [names[bound.dim] for bound in listed]
+        if len({*ranks}) < len(ranks):
+            raise _REFUSE(f"{target} has loops over one dimension along X and Y")
+        if listed:
+            factors = ", ".join(
+                f"'{rank}={each}'" for rank, each in zip(ranks, listed, strict=True)
+            )
+            split = f", split: {len(bounds[axes['X']]) if 'X' in axes else 0}"
+            lines.append(
+                f"- {{target: {scalar(target)}, type: {kind}, factors: [{factors}], "
+                f"permutation: [{', '.join(ranks)}]{split if kind == 'spatial' else ''}}}"
+            )
+    return "\n".join(lines) + "\n"
 
 
-def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
-    if is_first:
-        return
-    if cut.extent % cut.size:
-        raise refuse(
-            f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a remainder in every round; "
-            "only the last tile of all may be shorter, so each tile has to divide the one around it"
-        )
-    if cut.steps > 1 and cut.tiles % cut.units:
-        raise refuse(
-            f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in every round; "
-            "only the last round of all may be shorter"
-        )
+def _keeping(memory: MemoryElement) -> str:
+    """Write what a memory keeps."""
+    keep = [name for name, tensor in DATASPACES.items() if tensor in memory.keeps]
+    bypass = [name for name in DATASPACES if name not in keep]
+    return (
+        f"- {{target: {scalar(memory.name)}, type: datatype, keep: [{', '.join(keep)}], "
+        f"bypass: [{', '.join(bypass)}]}}"
+    )
 
 
-class Rests:
-    """Gives the last round of loops: the digits of the last index in the base of their runs."""
+def _bounds(nest: Nest, shape: Shape) -> list[Bounds]:
+    """Return how often the loops of each element run.
 
-    def __init__(self, extents: dict[str, int]) -> None:
-        self._left = {dim: extent - 1 for dim, extent in extents.items()}
+    The last rounds are the digits of the last index, in the base of the runs.
+    """
+    extents, names = shape.sizes, names_of(shape)
+    tile, left = dict(extents), {dim: extent - 1 for dim, extent in extents.items()}
+    bounds = []
+    for loops in nest:
+        found = []
+        for dim, size in loops.items():
+            if tile[dim] % size and tile[dim] < extents[dim]:
+                raise _REFUSE(
+                    f"{tile[dim]} of {names[dim]} in tiles of {size} leave a remainder in every "
+                    f"round; only the last tile of all {extents[dim]} may be shorter, so each "
+                    "tile has to divide the one around it"
+                )
+            rest, left[dim] = divmod(left[dim], size)
+            found.append(Bound(dim, -(-tile[dim] // size), rest + 1))
+        bounds.append(tuple(found))
+        tile |= loops
+    return bounds
 
-    def bound(self, dim: str, runs: int, inner: int) -> Bound:
-        """Return the bound of the next inner loop, each run of which covers ``inner``."""
-        rest, self._left[dim] = divmod(self._left[dim], inner)
-        return Bound(dim, runs, rest + 1)
+
+def _places(hierarchy: Hierarchy) -> _Places:
+    """Return the targets, outermost first; axes of a fan-out as X, Y."""
+    places: _Places = {}
+
+    def target(numbered: tuple[int, MemoryElement | FanoutElement]) -> tuple[str, str]:
+        _, element = numbered
+        if isinstance(element, MemoryElement):
+            return element.name, "temporal"
+        return container_of(element), "spatial"
+
+    for place, group in groupby(enumerate(hierarchy.elements), target):
+        axes = [(getattr(element, "axis", ""), number) for number, element in group]
+        if place in places or len(dict(axes)) < len(axes):
+            raise _REFUSE(f"two fan-outs are called {quoted(place[0])}; give each its name")
+        places[place] = dict(sorted(axes))
+    return places
 
 
 # --- In -----------------------------------------------------------------------------------------
+
+
+def nest_from_timeloop(
+    text: str, layer: Layer | Shape, hierarchy: Hierarchy, source: str = "mapping"
+) -> MappedNest:
+    """Read the ``mapping`` of a Timeloop v4 YAML text, on any memories.
+
+    Args:
+        text: with ``problem`` if its dimensions have other names than those of the layer.
+        layer: that is mapped.
+        hierarchy: as ``find_hierarchy`` reads it, of a file with the same names.
+        source: what errors begin with.
+
+    Raises:
+        ArgumentTypeError: no text.
+        MappingError: no mapping of this layer on this accelerator.
+        LayerError: a problem that is no layer of ours.
+    """
+    root = read_yaml(text, source, MappingError, TAGS)
+    evaluator = HierarchyEvaluator(layer, hierarchy)
+    problem = problem_layer(root["problem"].refusing(LayerError)) if "problem" in root else None
+    nest, kept = _read(root["mapping"], evaluator.shape, problem, hierarchy)
+    return MappedNest(mapping_of(cutting(nest, evaluator.shape), evaluator), kept)
 
 
 def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
@@ -156,72 +208,122 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    hierarchy = read_hierarchy(root.refusing(HardwareError))
-    hardware = two_buffers(hierarchy, root.refusing(HardwareError))
-    chain = Chain(hierarchy, container_of)
-    workload = problem_layer(root["problem"].refusing(LayerError))
-    part, extents = root["mapping"], workload.layer.loop_extents
-    given = _read_loops(part, chain, workload.dims, extents)
-    mapping = _mapping(given, chain, extents, part)
-    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
-    _compare(given, _loops(nest, extents, chain.names, part.error), chain, part)
-    return MappedLayer(mapping, workload.layer, hardware)
+    machine = root.refusing(HardwareError)
+    hierarchy = read_hierarchy(machine)
+    hardware = two_buffers(hierarchy, machine)
+    problem, part = problem_layer(root["problem"].refusing(LayerError)), root["mapping"]
+    nest, kept = _read(part, Shape.of(problem.layer), problem, hierarchy)
+    return levels_of(nest, kept, problem.layer, hardware, part)
 
 
-def _read_loops(
-    part: Part, chain: Chain, dims: abc.Mapping[str, str], extents: dict[str, int]
-) -> _Loops:
-    places: dict[tuple[str, str], str] = {}
-    for memory, fanouts in zip(chain.names, chain.places, strict=True):
-        places[memory, "temporal"] = memory
-        places |= {(name, "spatial"): memory for name in fanouts}
-    loops: _Loops = {}
-    for directive in part.items():
-        kind, target = directive["type"].text(), directive["target"].text()
-        between = BETWEEN.fullmatch(target)
-        if kind in KEPT:
-            if not between and "bypass" in directive and directive["bypass"].value:
-                directive.fail("a tensor bypasses a memory; every tensor of ours passes all")
-            continue
-        directive.only("target", "type", "factors", "permutation", "split")
-        bounds = read_bounds(directive, dims, extents)
-        if between and kind == "temporal" and not _running(bounds):
-            continue
-        place = (between[1] if between else target, kind)
-        if place not in places:
-            directive.fail(
-                f"{kind} loops of {quoted(target)} are given twice, or the architecture has no "
-                "such place"
-            )
-        key = (places.pop(place), kind == "spatial")
-        loops[key] = (*loops.get(key, ()), *bounds)
-    return loops
+def _read(
+    part: Part, shape: Shape, problem: Workload | None, hierarchy: Hierarchy
+) -> tuple[Nest, Hierarchy]:
+    """Return the loops of a mapping, and the memories with what they keep in it."""
+    dims, spaces = dims_of(shape, problem, part), dict(DATASPACES)
+    if problem is not None:
+        named = (each.name for each in problem.tensors)
+        spaces = dict(zip(named, DATASPACES.values(), strict=True))
+    places, memories = _places(hierarchy), {each.name: each for each in hierarchy.elements}
+    bounds: list[Bounds] = [()] * len(hierarchy.elements)
+    kept: dict[str, set[str]] = {}
+    for each in part.items():
+        kind, target = each["type"].text(), each["target"].text()
+        between = _BETWEEN.fullmatch(target)
+        if kind in _KEPT and not between:
+            memory = memories.get(target)
+            if not isinstance(memory, MemoryElement):
+                each.fail(f"{quoted(target)} is no memory; allowed: those of the accelerator")
+            kept[target] = _kept(each, memory, spaces)
+        elif kind not in _KEPT:
+            each.only("target", "type", "factors", "permutation", "split")
+            found = _read_bounds(each, dims, shape.sizes)
+            if between and kind == "temporal" and all(bound.runs == 1 for bound in found):
+                continue
+            if between and (target, kind) not in places:
+                target = between[1]
+            axes = places.pop((target, kind), None)
+            if axes is None:
+                each.fail(
+                    f"{kind} loops of {quoted(target)} are given twice, or the accelerator has "
+                    "no such place"
+                )
+            for axis, listed in _by_axis(each, found, axes).items():
+                bounds[axes[axis]] = listed
+    nest = _nest(bounds, shape.sizes, {dim: name for name, dim in dims.items()}, part)
+    return nest, keeping(hierarchy, kept, part)
 
 
-def read_bounds(
-    part: Part, dims: abc.Mapping[str, str], extents: dict[str, int]
-) -> tuple[Bound, ...]:
+def _kept(part: Part, memory: MemoryElement, spaces: abc.Mapping[str, str]) -> set[str]:
+    part.only("target", "type", "keep", "bypass")
+    found: dict[str, list[str]] = {}
+    for key in ("keep", "bypass"):
+        named = part.get(key, []).texts()
+        if unknown := [name for name in named if name not in spaces]:
+            part.fail(f"{quoted(unknown[0])} is no tensor; allowed: {', '.join(spaces)}")
+        found[key] = [spaces[name] for name in named]
+    check_kept(memory, found["keep"], part)
+    return {*memory.keeps} - {*found["bypass"]}
+
+
+def _by_axis(part: Part, bounds: Bounds, axes: abc.Mapping[str, int]) -> dict[str, Bounds]:
+    """Return the loops of a directive that run, by axis."""
+    if "" in axes:
+        return {"": bounds}
+    inner_first = bounds[::-1]
+    split = len(bounds)
+    if "split" in part:
+        text = part["split"].text()
+        split = 0 if text == "0" else part["split"].integer()
+    found = {"X": inner_first[:split][::-1], "Y": inner_first[split:][::-1]}
+    for axis in found.keys() - axes.keys():
+        if any(bound.runs > 1 for bound in found[axis]):
+            part.fail(f"has loops along {axis}, where it has no units; change split")
+    return {axis: found[axis] for axis in axes}
+
+
+def _nest(
+    bounds: list[Bounds], extents: abc.Mapping[str, int], names: abc.Mapping[str, str], part: Part
+) -> Nest:
+    """Return tiles: what all loops further inside run."""
+    tile, last = dict.fromkeys(extents, 1), dict.fromkeys(extents, 0)
+    nest: Nest = []
+    for bound in (each for loops in bounds for each in loops):
+        # Digits of the last index, in the base of the runs.
+        last[bound.dim] = last[bound.dim] * bound.runs + bound.rest - 1
+    for dim, extent in extents.items():
+        if last[dim] + 1 != extent:
+            part.fail(f"the factors of {names[dim]} make {last[dim] + 1} of {extent}")
+    for loops in reversed(bounds):
+        sizes = {}
+        for bound in reversed(loops):
+            sizes[bound.dim] = tile[bound.dim]
+            tile[bound.dim] *= bound.runs
+        nest.insert(0, dict(reversed(sizes.items())))
+    return nest
+
+
+def _read_bounds(part: Part, dims: abc.Mapping[str, str], extents: dict[str, int]) -> Bounds:
     """Return the loops of a directive, outermost first."""
     found: dict[str, Bound] = {}
     for text in _listed(part["factors"], _FACTOR):
         match = _FACTOR.fullmatch(text)
         if match is None or match[1] not in dims:
             part.fail(f"{quoted(text)} is not a factor of a dimension, such as K=4 or K=4,2")
-        dim = dims[match[1]]
-        runs = int(match[2]) or extents[dim]
-        if dim in found:
-            part.fail(f"{match[1]} has two factors")
-        found[dim] = Bound(dim, runs, int(match[3] or runs))
-        if not 1 <= found[dim].rest <= runs:
+        rank = match[1]
+        runs = int(match[2]) or extents[dims[rank]]
+        if rank in found:
+            part.fail(f"{rank} has two factors")
+        found[rank] = Bound(dims[rank], runs, int(match[3] or runs))
+        if not 1 <= found[rank].rest <= runs:
             part.fail(f"{quoted(text)} runs longer at its end than before")
     order = _listed(part["permutation"], re.compile("[A-Za-z]")) if "permutation" in part else []
     if len({*order}) < len(order) or {*order} - dims.keys():
         part.fail("the permutation lists a dimension twice, or one that does not exist")
-    ordered = [dims[rank] for rank in order]
-    left = [dim for dim in found if dim not in ordered]
-    if any(found[dim].runs > 1 for dim in left) and len(found) > 1:
-        part.fail(f"the permutation lacks {rank_of(left[0])}")
-    innermost_first = [found.get(dim, Bound(dim, 1, 1)) for dim in (*ordered, *left)]
+    left = [rank for rank in found if rank not in order]
+    if any(found[rank].runs > 1 for rank in left) and len(found) > 1:
+        part.fail(f"the permutation lacks {left[0]}")
+    innermost_first = [found.get(rank, Bound(dims[rank], 1, 1)) for rank in (*order, *left)]
     return tuple(reversed(innermost_first))
 
 
@@ -233,46 +335,3 @@ def _listed(part: Part, pattern: re.Pattern[str]) -> list[str]:
     if pattern.sub("", text).strip(" ,"):
         part.fail(f"{quoted(text)} cannot be read")
     return [match[0] for match in pattern.finditer(text)]
-
-
-def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -> Mapping:
-    """Make the mapping whose loops run as often as the file says, if there is one."""
-    tile = dict.fromkeys(extents, 1)
-    levels: list[list[Loop]] = []
-    for memory in reversed(chain.memories[1:]):
-        temporal, spatial = given.get((memory.name, False), ()), given.get((memory.name, True), ())
-        if memory is not chain.memories[-1]:
-            dims = [bound.dim for bound in temporal]
-            running = {bound.dim for bound in spatial if bound.runs > 1}
-            # Any loop of one step may be the spatial one, and any at all where there is one unit.
-            still = [each.dim for each in temporal if each.runs == 1 or memory.fanout == 1]
-            still = [*(each.dim for each in spatial), *still]
-            parallel = parallel_of(running, still, memory.fanout, part)
-            if parallel not in dims:
-                dims.insert(0, parallel)
-            sizes = {dim: min(tile[dim], extents[dim]) for dim in dims}
-            levels.insert(0, [Loop(dim, sizes[dim], sizes[dim], dim == parallel) for dim in dims])
-        for bound in (*temporal, *spatial):
-            # A tile so large is clipped, and then differs from the loops of the file.
-            tile[bound.dim] = min(tile[bound.dim] * bound.runs, MAX_INT)
-    return mapping_of(levels, [memory.fanout for memory in chain.memories[2:-1]])
-
-
-def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
-    """Refuse loops that no mapping of ours has."""
-    for key in {**given, **ours}:
-        memory, is_spatial = key
-        there, here = _running(given.get(key, ())), _running(ours.get(key, ()))
-        if memory == chain.names[-1]:
-            # Ours says nothing of the order within a PE.
-            there, here = sorted(there), sorted(here)
-        if there != here:
-            place = "below" if is_spatial else "at"
-            part.fail(
-                f"the loops {place} {memory} are {' '.join(there) or 'none'}; in the mapping of "
-                f"ours that comes nearest: {' '.join(here) or 'none'}"
-            )
-
-
-def _running(bounds: Bounds) -> list[str]:
-    return [str(bound) for bound in bounds if bound.runs > 1]

@@ -1,4 +1,4 @@
-"""Mappings of the model ``hierarchy``: what files of other tools say of them.
+"""Mappings on any memories: what files of other tools say of them.
 
 Files have the loops that cut, down to single MACs. What is left for the MACs is written at the last
 memory, which changes no cost but with a latch.
@@ -19,7 +19,7 @@ from maestro_env.hierarchy.shape import DIMS, Shape, cuts_of
 from maestro_env.workloads.affine import Workload, rank_of
 
 Nest = list[dict[str, int]]
-"""Tiles of the loops of each element that cut, by dimension of ``DIMS``, outermost first."""
+"""Tiles of the loops of each element by dimension of ``DIMS``, outermost first."""
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
@@ -35,6 +35,20 @@ class MappedNest:
 
     mapping: NestMapping
     hierarchy: Hierarchy
+
+
+def unsayable(tool: str) -> Refuse:
+    """Return what makes the error that a format cannot express a mapping."""
+    return lambda reason: MappingError(f"{tool} cannot express this mapping: {reason}")
+
+
+def cutting(nest: Nest, shape: Shape) -> Nest:
+    """Return the loops of several steps."""
+    box, found = shape.sizes, []
+    for loops in nest:
+        found.append({dim: tile for dim, tile in loops.items() if tile < box[dim]})
+        box |= found[-1]
+    return found
 
 
 def names_of(shape: Shape) -> dict[str, str]:
@@ -65,7 +79,7 @@ def last_memory(hierarchy: Hierarchy) -> int:
 
 
 def nest_of(evaluator: HierarchyEvaluator, mapping: NestMapping, refuse: Refuse) -> Nest:
-    """Return the loops of a mapping, as files have them.
+    """Return the loops of a mapping that cut, as files have them.
 
     Raises:
         MappingError: of ``refuse``: a mapping without cost, or one that costs otherwise as read.
