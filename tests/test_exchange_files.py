@@ -258,13 +258,13 @@ SECOND = "  - !Spatial {rank_variable: n0, tile_shape: 3, name: x, component: PE
 HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
 LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
 ACCELFORGE_MAPPINGS: Changes = (
-    ("[T0], component: R", "[T0, W0], component: R", "Registers holds input, filter where"),
+    ("[T0], component: R", "[T0, W0], component: R", "Registers holds filter twice"),
     (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has: Registers holds input"),
     ("  - !Temporal {rank_variable: n0, tile_shape: 3}\n", SECOND, "2 spatial loops"),
-    (HELD, "", "already has a loop over it"),
+    (HELD, "", "a tensor bypasses Registers"),
     ("m, tile_shape: 1}", "m, tile_shape: 2}", "no loop over m has the tile_shape 1"),
-    ("[T1, W0]", "[T1, W9]", "no memory or tensor"),
-    ("variable: n1, tile_shape: 5", "variable: q, tile_shape: 5", "no rank q"),
+    ("[T1, W0]", "[T1, W9]", "'W9' is no tensor"),
+    ("variable: n1, tile_shape: 5", "variable: q, tile_shape: 5", "no rank 'q'"),
     ("name: y, component", "name: z, component", "fan-out"),
     ("shape: 5", "shape: 5, initial_tile_shape: 2", "'initial_tile_shape' is not supported"),
     ("!Compute {einsum", "!Nested {einsum", "'!Nested'"),

@@ -255,6 +255,35 @@ def test_tensors_of_a_memory_may_stand_outside_of_loops_that_do_not_index_them()
     assert nest_from_accelforge(text, PRODUCT, found.hierarchy) == found
 
 
+# 12 tiles for 4 units in 3 rounds: each may as well get 3 neighbouring ones.
+OUTSIDE = """
+  - !Spatial {rank_variable: n, tile_shape: 3, name: a, component: PE}
+  - !Temporal {rank_variable: n, tile_shape: 1}
+  - !Storage {tensors: [W], component: RF}
+  - !Temporal {rank_variable: m, tile_shape: 2}
+  - !Storage {tensors: [I, O], component: RF}
+"""
+# 6 tiles for 4 units leave some idle in the last round.
+INSIDE = """
+  - !Temporal {rank_variable: n, tile_shape: 8}
+  - !Temporal {rank_variable: m, tile_shape: 2}
+  - !Spatial {rank_variable: n, tile_shape: 2, name: a, component: PE}
+  - !Storage {tensors: [I, W, O], component: RF}
+"""
+
+
+@pytest.mark.parametrize(("outer", "inner", "nodes"), [(4, 1, OUTSIDE), (8, 2, INSIDE)])
+def test_loops_in_space_stand_outside_where_units_get_the_same_tiles(
+    outer: int, inner: int, nodes: str
+) -> None:
+    left = [("M", 1), ("N", 1), ("K", 1)]
+    in_pe = [loop for loop in left if inner > 1 or loop[0] != "N"]
+    mapping = [[], [("N", outer), ("M", 2)], [("N", inner)], in_pe]
+    text = nest_to_accelforge(mapping, PRODUCT, MACHINE)
+    assert nodes in text
+    assert nest_from_accelforge(text, PRODUCT, MACHINE).mapping == mapping
+
+
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [

@@ -18,8 +18,12 @@ from maestro_env.base.foreign import kind_of
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.yaml_file import read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
-from maestro_env.exchange.hierarchy_accelforge import nest_from_accelforge, nest_to_accelforge
+from maestro_env.exchange.accelforge import (
+    from_accelforge,
+    nest_from_accelforge,
+    nest_to_accelforge,
+    to_accelforge,
+)
 from maestro_env.exchange.levels import MappedLayer
 from maestro_env.exchange.maestro import all_from_m, from_json, from_m, to_json, to_m
 from maestro_env.exchange.nests import MappedNest

@@ -1,14 +1,12 @@
-"""Mappings as AccelForge writes them, with the architecture and the workload they belong to.
+"""Mappings as AccelForge writes them, of levels with the architecture and the workload in front.
 
-A level of ours is a spatial loop, temporal loops, and between them, tensor by tensor, the point
-from which on the next memory holds its tile: below the innermost loop of several steps that indexes
-the tensor, so that the tile stays while nothing of it changes.
+Here every memory stands at one place among the loops, there each of its tensors does. Read are
+tensors that it holds further outside too, where no loop between changes what it holds.
 """
 
 from __future__ import annotations
 
-from collections import abc
-from dataclasses import dataclass
+from collections.abc import Mapping as Table
 from itertools import zip_longest
 
 from maestro_env.accelerators.files.accelforge import (
@@ -17,55 +15,55 @@ from maestro_env.accelerators.files.accelforge import (
     container_of,
     read_hierarchy,
 )
-from maestro_env.accelerators.two_buffers import memories_of, two_buffers
-from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
+from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.two_buffers import two_buffers
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.levels import MappedLayer
-from maestro_env.exchange.nest import (
-    Chain,
-    Cut,
+from maestro_env.exchange.accelforge_nodes import (
+    REFUSE,
+    SLIDING,
+    Hold,
+    Nodes,
+    Step,
+    moving_nodes,
+    node_shown,
+    nodes_of,
+)
+from maestro_env.exchange.levels import MappedLayer, levels_of, nest_of_levels
+from maestro_env.exchange.nests import (
+    MappedNest,
     Nest,
+    check_kept,
+    cutting,
+    dims_of,
+    keeping,
+    last_memory,
     mapping_of,
+    names_of,
     nest_of,
-    parallel_of,
-    units_of,
+    scalar,
 )
-from maestro_env.exchange.nests import unsayable
-from maestro_env.mapspace.mapping import Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.affine import Tensor, Workload, tensors_of
-from maestro_env.workloads.files.accelforge import (
-    TENSORS,
-    layer_name,
-    rank_variable,
-    workload_layer,
-    workload_text,
-)
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.shape import DIMS, INDEXING, Shape
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.workloads.affine import Workload
+from maestro_env.workloads.files import accelforge as workloads
 from maestro_env.workloads.layer import Layer
 
-_REFUSE = unsayable("AccelForge")
+_TENSORS = dict(zip(TENSORS, workloads.TENSORS, strict=True))
 
 
-@dataclass(frozen=True)
-class Hold:
-    """From here on a memory, counted from the outermost, holds tiles of tensors 0, 1 and 2."""
+def nest_to_accelforge(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hierarchy) -> str:
+    """Write a mapping on any memories as AccelForge YAML.
 
-    memory: int
-    tensors: frozenset[int]
-
-
-@dataclass(frozen=True)
-class Step:
-    """A loop over a dimension in tiles; spatial below a memory, temporal if that is None."""
-
-    dim: str
-    tile: int
-    below: int | None = None
-
-
-LoopNode = Hold | Step
-_ALL = frozenset(range(len(TENSORS)))
+    Raises:
+        MappingError: an invalid mapping, or one that AccelForge cannot express.
+    """
+    evaluator = HierarchyEvaluator(layer, hierarchy)
+    nest, shape = nest_of(evaluator, mapping, REFUSE), evaluator.shape
+    einsum = workloads.layer_name(layer) if isinstance(layer, Layer) else "layer"
+    return _mapping_text(nodes_of(nest, shape, hierarchy), shape, hierarchy, einsum)
 
 
 def to_accelforge(mapping: Mapping, problem: Problem) -> str:
@@ -75,212 +73,244 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
         ArgumentTypeError: an argument of a wrong type.
         MappingError: an invalid mapping, or one that AccelForge cannot express.
     """
-    nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
-    hardware = problem.hardware
-    memories = memories_of(hardware, units_of(mapping, hardware.num_pes))
+    nest, hierarchy = nest_of_levels(mapping, problem, REFUSE)
+    layer, shape = problem.layer, Shape.of(problem.layer)
+    text = arch_text(hierarchy) + workloads.workload_text(layer)
+    nodes = nodes_of(nest, shape, hierarchy, REFUSE)
+    return text + _mapping_text(nodes, shape, hierarchy, workloads.layer_name(layer))
+
+
+def _mapping_text(nodes: Nodes, shape: Shape, hierarchy: Hierarchy, einsum: str) -> str:
+    names, elements = names_of(shape), hierarchy.elements
     lines = ["mapping:", "  nodes:"]
-    for node in _nodes(nest, layer, _REFUSE):
+    for node in nodes:
         if isinstance(node, Hold):
-            held = ", ".join(TENSORS[index] for index in sorted(node.tensors))
-            component = Chain(memories, container_of).names[node.memory]
+            held = ", ".join(name for tensor, name in _TENSORS.items() if tensor in node.tensors)
+            component = scalar(elements[node.memory].name)
             lines.append(f"  - !Storage {{tensors: [{held}], component: {component}}}")
             continue
-        shape = f"rank_variable: {rank_variable(node.dim)}, tile_shape: {node.tile}"
-        if node.below is None:
-            lines.append(f"  - !Temporal {{{shape}}}")
-        else:
-            component = f"Level{node.below - 1}"
-            lines.append(f"  - !Spatial {{{shape}, name: X, component: {component}}}")
-    ranks = (rank_variable(dim) for dim in layer.loop_extents)
-    lines += [f"  - !Temporal {{rank_variable: {rank}, tile_shape: 1}}" for rank in ranks]
-    lines.append(f"  - !Compute {{einsum: {layer_name(layer)}, component: MAC}}")
-    text = arch_text(memories) + workload_text(layer)
-    return text + "\n".join(lines) + "\n"
-
-
-def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[LoopNode]:
-    """Return the mapping down to what a PE holds."""
-    tensors = tensors_of(layer)
-    nodes: list[LoopNode] = [Hold(0, _ALL), Hold(1, _ALL)]
-    for memory, level in enumerate(nest, start=1):
-        for cut in level:
-            if cut.loop.spatial:
-                _check(cut, tensors[0], refuse)
-                share = min(cut.extent, cut.steps * cut.size)
-                nodes.append(Step(cut.dim, share, below=memory))
-        ends = [_held_from(level, tensor) for tensor in tensors]
-        for index, cut in enumerate(level):
-            nodes += _holds(memory + 1, ends, index)
-            nodes.append(Step(cut.dim, cut.size))
-        nodes += _holds(memory + 1, ends, len(level))
-    return nodes
-
-
-def _held_from(level: tuple[Cut, ...], tensor: Tensor) -> int:
-    """Return before which loop of a level the tile of a tensor is held."""
-    moving = [index for index, cut in enumerate(level) if cut.steps > 1]
-    indexing = [index for index in moving if level[index].dim in tensor.variables]
-    last = indexing[-1] if indexing else -1
-    return next((index for index in moving if index > last), len(level))
-
-
-def _holds(memory: int, ends: list[int], place: int) -> list[LoopNode]:
-    held = frozenset(index for index, end in enumerate(ends) if end == place)
-    return [Hold(memory, held)] if held else []
-
-
-def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
-    """Refuse groups of tiles that differ where a unit has neighbouring tiles."""
-    if cut.steps == 1:
-        return
-    if cut.tiles % cut.units or not cut.whole:
-        raise refuse(
-            f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
-            f"{cut.steps} rounds; AccelForge leaves them out of the last unit"
-        )
-    if any(len(axis) > 1 and cut.dim in axis for axis in inputs.axes):
-        raise refuse(
-            f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
-            "AccelForge gives neighbouring tiles to one unit, exact to neighbouring units"
-        )
+        kind, place = "Temporal", ""
+        if node.fanout is not None and isinstance(fanout := elements[node.fanout], FanoutElement):
+            component, along = map(scalar, container_of(fanout))
+            kind, place = "Spatial", f", name: {along}, component: {component}"
+        rank = workloads.rank_variable(names[node.dim])
+        lines.append(f"  - !{kind} {{rank_variable: {rank}, tile_shape: {node.tile}{place}}}")
+    lines.append(f"  - !Compute {{einsum: {einsum}, component: MAC}}")
+    return "\n".join(lines) + "\n"
 
 
 # --- In -----------------------------------------------------------------------------------------
+
+
+def nest_from_accelforge(
+    text: str, layer: Layer | Shape, hierarchy: Hierarchy, source: str = "mapping"
+) -> MappedNest:
+    """Read the ``mapping`` of an AccelForge YAML text, on any memories.
+
+    Args:
+        text: with ``workload`` if its tensors and ranks have other names than those written here.
+        layer: that is mapped.
+        hierarchy: as ``find_hierarchy`` reads it, of a file with the same names.
+        source: what errors begin with.
+
+    Raises:
+        ArgumentTypeError: no text.
+        MappingError: no mapping of this layer on this accelerator.
+        LayerError: a workload that is no layer of ours.
+    """
+    root = read_yaml(text, source, MappingError, TAGS)
+    evaluator = HierarchyEvaluator(layer, hierarchy)
+    given = root.get("workload", "").refusing(LayerError)
+    workload = workloads.workload_layer(given) if "workload" in root else None
+    reader = _Reader(root["mapping"]["nodes"], evaluator.shape, workload, hierarchy)
+    nest, kept = reader.nest(reader.nodes)
+    return MappedNest(mapping_of(cutting(nest, evaluator.shape), evaluator), kept)
 
 
 def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     """Read a mapping with the architecture and the workload it belongs to, from one YAML text.
 
     Raises:
+        ArgumentTypeError: no text.
         MappingError: no mapping, or one not expressible here; errors begin with ``source``.
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
     root = read_yaml(text, source, MappingError, TAGS)
-    hierarchy = read_hierarchy(root.refusing(HardwareError))
-    hardware = two_buffers(hierarchy, root.refusing(HardwareError))
-    chain = Chain(hierarchy, container_of)
-    workload = workload_layer(root["workload"].refusing(LayerError))
-    part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
-    given = _read_nodes(part, chain, workload)
-    mapping = _mapping(given, chain, extents, part)
-    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
-    ours = _nodes(nest, workload.layer, part.error)
-    there, here = _moving(given, extents), _moving(ours, extents)
+    machine = root.refusing(HardwareError)
+    hierarchy = read_hierarchy(machine)
+    hardware = two_buffers(hierarchy, machine)
+    workload = workloads.workload_layer(root["workload"].refusing(LayerError))
+    part, shape = root["mapping"]["nodes"], Shape.of(workload.layer)
+    reader = _Reader(part, shape, workload, hierarchy)
+    nodes = _without_order_in_pe(reader.nodes, last_memory(hierarchy))
+    nest, kept = reader.nest(nodes)
+    found = levels_of(nest, kept, workload.layer, hardware, part)
+    ours = nodes_of(cutting(nest, shape), shape, kept, part.error)
+    there, here = moving_nodes(nodes, shape), moving_nodes(ours, shape)
     if there != here:
         pair = next(pair for pair in zip_longest(there, here) if pair[0] != pair[1])
-        shown, expected = (_shown(node, chain) for node in pair)
+        shown, expected = (node_shown(node, hierarchy, names_of(shape)) for node in pair)
         part.fail(f"{shown} where a mapping of ours that comes near has: {expected}")
-    return MappedLayer(mapping, workload.layer, hardware)
+    return found
 
 
-def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[LoopNode]:
-    """Return the nodes of a mapping down to what a PE holds."""
-    memories = chain.names
-    tensors = {tensor.name: index for index, tensor in enumerate(workload.tensors)}
-    nodes: list[LoopNode] = []
-    in_pe: set[int] = set()
-    tile = dict(workload.layer.loop_extents)
-    for each in part.items():
-        if each.tag == "Storage":
-            each.only("tensors", "component")
-            component, names = each["component"].text(), each["tensors"].texts()
-            if component not in memories or not {*names} <= tensors.keys():
-                each.fail("names no memory or tensor of this file")
-            held = frozenset(tensors[name] for name in names)
-            nodes.append(Hold(memories.index(component), held))
-            in_pe |= held if component == memories[-1] else set()
-        elif each.tag in ("Temporal", "Spatial"):
-            spatial = each.tag == "Spatial"
-            each.only("rank_variable", "tile_shape", *(("name", "component") if spatial else ()))
-            rank = each["rank_variable"].text()
-            if rank not in workload.dims:
-                each.fail(f"the workload has no rank {rank}")
-            below = _fanout(each, chain) if spatial else None
-            step = Step(workload.dims[rank], each["tile_shape"].integer(), below)
-            tile[step.dim] = step.tile
-            if in_pe < _ALL or spatial:
-                nodes.append(step)
-        elif each.tag == "Compute":
-            each.only("einsum", "component")
-        else:
-            each.fail("is not supported; allowed: !Storage, !Temporal, !Spatial, !Compute")
-    unfinished = [rank for rank, dim in workload.dims.items() if tile[dim] > 1]
-    if unfinished:
-        part.fail(f"no loop over {unfinished[0]} has the tile_shape 1, so MACs are missing")
-    return nodes
-
-
-def _fanout(part: Part, chain: Chain) -> int:
-    """Return the memory below which a spatial loop is."""
-    place = (part["component"].text(), part["name"].text())
-    found = [index for index, places in enumerate(chain.places) if place in places]
-    if not found:
-        part.fail("names no fan-out of this file")
-    return found[0]
-
-
-def _mapping(
-    nodes: list[LoopNode], chain: Chain, extents: abc.Mapping[str, int], part: Part
-) -> Mapping:
-    """Make the mapping that has the loops of the file, if there is one."""
-    fanouts = [memory.fanout for memory in chain.memories[1:-1]]
-    levels: list[list[Step]] = [[] for _ in fanouts]
-    held: set[tuple[int, int]] = set()
-    for node in nodes:
-        if isinstance(node, Hold):
-            held |= {(node.memory, tensor) for tensor in node.tensors}
-            continue
-        # A level ends where the next memory holds all tensors.
-        level = next(
-            i for i in range(len(levels) + 1) if not {(i + 2, each) for each in _ALL} <= held
-        )
-        if level == len(levels) or node.below not in (None, level + 1):
-            part.fail(f"the loop over {node.dim} is spatial at another level than it stands in")
-        levels[level].append(node)
-    tile = dict(extents)
-    loops = [
-        _level(steps, fanout, tile, part) for steps, fanout in zip(levels, fanouts, strict=True)
-    ]
-    return mapping_of(loops, fanouts[1:])
-
-
-def _level(steps: list[Step], fanout: int, tile: dict[str, int], part: Part) -> list[Loop]:
-    """Return the loops of a level, and shrink the tile to what it gives to a unit."""
-    spatial = [step for step in steps if step.below is not None]
-    temporal = [step for step in steps if step.below is None]
-    still = [s.dim for s in temporal if fanout == 1 or s.tile >= tile[s.dim]]
-    parallel = parallel_of([step.dim for step in spatial], still, fanout, part)
-    if parallel not in [step.dim for step in temporal]:
-        temporal.insert(0, spatial[0])
-    for step in temporal:
-        tile[step.dim] = min(tile[step.dim], step.tile)
+def _without_order_in_pe(nodes: Nodes, memory: int) -> Nodes:
+    """Leave out how loops in time cut the tiles that the last memory holds, down to 1."""
+    holds = [n for n, node in enumerate(nodes) if isinstance(node, Hold) and node.memory == memory]
+    inside = max(holds, default=len(nodes))
     return [
-        Loop(step.dim, tile[step.dim], tile[step.dim], step.dim == parallel) for step in temporal
+        node
+        for number, node in enumerate(nodes)
+        if isinstance(node, Hold) or node.fanout is not None or number < inside or node.tile == 1
     ]
 
 
-def _moving(nodes: list[LoopNode], extents: abc.Mapping[str, int]) -> list[LoopNode]:
-    """Return the nodes without loops of one step, and what is held at one place as one node."""
-    tile = dict(extents)
-    moving: list[LoopNode] = []
-    for node in nodes:
-        if isinstance(node, Step):
-            if node.tile < tile[node.dim]:
-                moving.append(node)
-                tile[node.dim] = node.tile
-        elif moving and isinstance(moving[-1], Hold) and moving[-1].memory == node.memory:
-            moving[-1] = Hold(node.memory, moving[-1].tensors | node.tensors)
+class _Reader:
+    """Reads nodes, and finds the element of each loop."""
+
+    def __init__(
+        self, part: Part, shape: Shape, workload: Workload | None, hierarchy: Hierarchy
+    ) -> None:
+        dims, tensors = dims_of(shape, workload, part), [*workloads.TENSORS]
+        if workload is None:
+            dims = {name.lower(): dim for name, dim in dims.items()}
         else:
-            moving.append(node)
-    return moving
+            tensors = [each.name for each in workload.tensors]
+        self._part, self._shape, self._hierarchy = part, shape, hierarchy
+        self._dims, self._tensors = dims, dict(zip(tensors, TENSORS, strict=True))
+        self._names = {dim: name for name, dim in dims.items()}
+        self._numbers = {name: number for number, name in enumerate(hierarchy.names)}
+        # Of each memory, the node from which on it holds each of its tensors.
+        self._held: dict[int, dict[str, int]] = {}
+        self.nodes = self._read()
+
+    def _read(self) -> Nodes:
+        nodes: Nodes = []
+        tile = self._shape.sizes
+        for part in self._part.items():
+            if part.tag == "Storage":
+                nodes.append(self._hold(part, len(nodes)))
+            elif part.tag in ("Temporal", "Spatial"):
+                step = self._step(part)
+                tile[step.dim] = min(tile[step.dim], step.tile)
+                nodes.append(step)
+            elif part.tag == "Compute":
+                part.only("einsum", "component")
+            else:
+                part.fail("is not supported; allowed: !Storage, !Temporal, !Spatial, !Compute")
+        for dim, left in tile.items():
+            if left > 1:
+                rank = self._names[dim]
+                self._part.fail(f"no loop over {rank} has the tile_shape 1, so MACs are missing")
+        return nodes
+
+    def _hold(self, part: Part, number: int) -> Hold:
+        part.only("tensors", "component")
+        component = part["component"].text()
+        memory = self._numbers.get(component, 0)
+        element = self._hierarchy.elements[memory]
+        if element.name != component or not isinstance(element, MemoryElement):
+            part.fail(f"{quoted(component)} is no memory; allowed: those of the accelerator")
+        names = part["tensors"].texts()
+        if unknown := [name for name in names if name not in self._tensors]:
+            part.fail(f"{quoted(unknown[0])} is no tensor; allowed: {', '.join(self._tensors)}")
+        tensors = [self._tensors[name] for name in names]
+        check_kept(element, tensors, part)
+        places = self._held.setdefault(memory, {})
+        for tensor in tensors:
+            if tensor in places:
+                part.fail(f"{component} holds {tensor} twice; allowed: once")
+            places[tensor] = number
+        return Hold(memory, frozenset(tensors))
+
+    def _step(self, part: Part) -> Step:
+        spatial = part.tag == "Spatial"
+        part.only("rank_variable", "tile_shape", *(("name", "component") if spatial else ()))
+        rank = part["rank_variable"].text()
+        if rank not in self._dims:
+            part.fail(f"the layer has no rank {quoted(rank)}; allowed: {', '.join(self._dims)}")
+        fanout = self._fanout(part) if spatial else None
+        return Step(self._dims[rank], part["tile_shape"].integer(), fanout)
+
+    def _fanout(self, part: Part) -> int:
+        component, along = part["component"].text(), part["name"].text()
+        elements = self._hierarchy.elements
+        for name in (f"{component}_{along}", component):
+            number = self._numbers.get(name)
+            if number is not None and isinstance(elements[number], FanoutElement):
+                return number
+        names = [each.name for each in elements if isinstance(each, FanoutElement)]
+        raise part.error(
+            f"names no fan-out; allowed, as component_name: {', '.join(names) or 'none'}"
+        )
+
+    def nest(self, nodes: Nodes) -> tuple[Nest, Hierarchy]:
+        """Return the loops of each element, and the memories with what they hold.
+
+        Raises:
+            MappingError: a mapping that no list of elements has.
+        """
+        part, names, ranks = self._part, self._hierarchy.names, names_of(self._shape)
+        # Memories that hold something, and the node from which on they hold all of it.
+        begins = {each: max(held.values()) for each, held in sorted(self._held.items()) if held}
+        if sorted(begins.values()) != list(begins.values()):
+            part.fail("memories do not stand in the order of the accelerator, outermost first")
+        nest: Nest = [{} for _ in names]
+        box, ragged = self._shape.sizes, set[str]()
+        # Of each loop that cuts what it cuts, 0 if that is not always as much.
+        outside: dict[tuple[int, str], int] = {}
+        for number, step in enumerate(nodes):
+            if isinstance(step, Hold):
+                continue
+            dim, is_cut = step.dim, step.tile < box[step.dim]
+            owner = max((each for each in begins if begins[each] < number), default=-1)
+            inner = min((each for each in begins if begins[each] > number), default=len(nest))
+            place = owner if step.fanout is None else step.fanout
+            is_placed = 0 <= owner <= place < inner
+            if is_cut and not is_placed:
+                part.fail(f"node {number + 1} stands outside of its memory, or inside the next")
+            if is_cut and (place, dim) in outside:
+                part.fail(f"{names[place]} has two loops over {self._names[dim]}")
+            if is_cut:
+                nest[place].pop(dim, None)
+                nest[place][dim] = step.tile
+                outside[place, dim] = 0 if dim in ragged else box[dim]
+                around = [n for n in range(place + 1, inner) if (n, dim) in outside]
+                if len(around) == 1 and step.fanout is None and ranks[dim] not in SLIDING:
+                    _exchange(nest, place, around[0], dim, outside[around[0], dim])
+                self._check_held(number, step, begins)
+                ragged |= {dim} if box[dim] % step.tile else set()
+                box[dim] = step.tile
+            elif is_placed:
+                nest[place].setdefault(dim, self._shape.sizes[dim])
+        for dim in DIMS:
+            tiles = [loops[dim] for n, loops in enumerate(nest) if (n, dim) in outside]
+            if tiles != sorted(tiles, reverse=True):
+                part.fail(
+                    f"a loop over {self._names[dim]} in time is inside one in space below the same "
+                    "memory; here those in time are outside"
+                )
+        kept = {name: {*self._held.get(number, ())} for number, name in enumerate(names)}
+        return nest, keeping(self._hierarchy, kept, part)
+
+    def _check_held(self, number: int, step: Step, begins: Table[int, int]) -> None:
+        """Refuse a tensor that is held outside of a loop that changes its tile."""
+        for memory, begin in begins.items():
+            name = self._hierarchy.names[memory]
+            for tensor, place in self._held[memory].items():
+                changes = step.dim in INDEXING[tensor] or step.fanout is not None
+                if place < number < begin and changes:
+                    self._part.fail(
+                        f"{name} holds {tensor} outside of node {number + 1}, and other tensors "
+                        "inside; allowed: all at one place. A second memory that is a part of it "
+                        "(pool) can hold some elsewhere"
+                    )
 
 
-def _shown(node: LoopNode | None, chain: Chain) -> str:
-    if node is None:
-        return "nothing"
-    if isinstance(node, Hold):
-        held = ", ".join(("input", "filter", "output")[index] for index in sorted(node.tensors))
-        return f"{chain.names[node.memory]} holds {held}"
-    kind = "temporal" if node.below is None else "spatial"
-    return f"a {kind} loop over {node.dim} in tiles of {node.tile}"
+def _exchange(nest: Nest, memory: int, fanout: int, dim: str, extent: int) -> None:
+    """Put a loop in time outside of the one in space around it, if units get the same tiles."""
+    tile, share = nest[memory][dim], nest[fanout][dim]
+    units = -(-extent // share)
+    if extent and share % tile == 0 and share // tile * units == -(-extent // tile):
+        nest[memory][dim], nest[fanout][dim] = tile * units, tile
