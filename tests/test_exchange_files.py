@@ -259,7 +259,7 @@ HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
 LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
 ACCELFORGE_MAPPINGS: Changes = (
     ("[T0], component: R", "[T0, W0], component: R", "Registers holds filter twice"),
-    (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has: Registers holds input"),
+    (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has !Storage {tensors: [I], component: Registers}"),
     ("  - !Temporal {rank_variable: n0, tile_shape: 3}\n", SECOND, "2 spatial loops"),
     (HELD, "", "a tensor bypasses Registers"),
     ("m, tile_shape: 1}", "m, tile_shape: 2}", "no loop over m has the tile_shape 1"),

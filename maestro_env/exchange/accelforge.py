@@ -6,6 +6,7 @@ tensors that it holds further outside too, where no loop between changes what it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from itertools import zip_longest
 
@@ -27,7 +28,6 @@ from maestro_env.exchange.accelforge_nodes import (
     Nodes,
     Step,
     moving_nodes,
-    node_shown,
     nodes_of,
 )
 from maestro_env.exchange.levels import MappedLayer, levels_of, nest_of_levels
@@ -36,13 +36,13 @@ from maestro_env.exchange.nests import (
     Nest,
     check_kept,
     cutting,
-    dims_of,
     keeping,
     last_memory,
     mapping_of,
     names_of,
     nest_of,
     scalar,
+    words_of,
 )
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import DIMS, INDEXING, Shape
@@ -81,22 +81,25 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
 
 
 def _mapping_text(nodes: Nodes, shape: Shape, hierarchy: Hierarchy, einsum: str) -> str:
+    listed = [*_lines(nodes, shape, hierarchy), f"!Compute {{einsum: {einsum}, component: MAC}}"]
+    return "mapping:\n  nodes:\n" + "".join(f"  - {line}\n" for line in listed)
+
+
+def _lines(nodes: Nodes, shape: Shape, hierarchy: Hierarchy) -> Iterator[str]:
+    """Yield nodes as AccelForge writes them."""
     names, elements = names_of(shape), hierarchy.elements
-    lines = ["mapping:", "  nodes:"]
     for node in nodes:
         if isinstance(node, Hold):
             held = ", ".join(name for tensor, name in _TENSORS.items() if tensor in node.tensors)
             component = scalar(elements[node.memory].name)
-            lines.append(f"  - !Storage {{tensors: [{held}], component: {component}}}")
+            yield f"!Storage {{tensors: [{held}], component: {component}}}"
             continue
         kind, place = "Temporal", ""
         if node.fanout is not None and isinstance(fanout := elements[node.fanout], FanoutElement):
             component, along = map(scalar, container_of(fanout))
             kind, place = "Spatial", f", name: {along}, component: {component}"
         rank = workloads.rank_variable(names[node.dim])
-        lines.append(f"  - !{kind} {{rank_variable: {rank}, tile_shape: {node.tile}{place}}}")
-    lines.append(f"  - !Compute {{einsum: {einsum}, component: MAC}}")
-    return "\n".join(lines) + "\n"
+        yield f"!{kind} {{rank_variable: {rank}, tile_shape: {node.tile}{place}}}"
 
 
 # --- In -----------------------------------------------------------------------------------------
@@ -147,11 +150,10 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     nest, kept = reader.nest(nodes)
     found = levels_of(nest, kept, workload.layer, hardware, part)
     ours = nodes_of(cutting(nest, shape), shape, kept, part.error)
-    there, here = moving_nodes(nodes, shape), moving_nodes(ours, shape)
-    if there != here:
-        pair = next(pair for pair in zip_longest(there, here) if pair[0] != pair[1])
-        shown, expected = (node_shown(node, hierarchy, names_of(shape)) for node in pair)
-        part.fail(f"{shown} where a mapping of ours that comes near has: {expected}")
+    pair = (_lines(moving_nodes(each, shape), shape, hierarchy) for each in (nodes, ours))
+    for given, expected in zip_longest(*pair):
+        if given != expected:
+            part.fail(f"{given} where a mapping of ours that comes near has {expected}")
     return found
 
 
@@ -172,13 +174,10 @@ class _Reader:
     def __init__(
         self, part: Part, shape: Shape, workload: Workload | None, hierarchy: Hierarchy
     ) -> None:
-        dims, tensors = dims_of(shape, workload, part), [*workloads.TENSORS]
+        dims, self._tensors = words_of(shape, workload, workloads.TENSORS, part)
         if workload is None:
             dims = {name.lower(): dim for name, dim in dims.items()}
-        else:
-            tensors = [each.name for each in workload.tensors]
-        self._part, self._shape, self._hierarchy = part, shape, hierarchy
-        self._dims, self._tensors = dims, dict(zip(tensors, TENSORS, strict=True))
+        self._part, self._shape, self._hierarchy, self._dims = part, shape, hierarchy, dims
         self._names = {dim: name for name, dim in dims.items()}
         self._numbers = {name: number for number, name in enumerate(hierarchy.names)}
         # Of each memory, the node from which on it holds each of its tensors.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.base.errors import Refuse
 from maestro_env.exchange.nests import Nest, names_of, unsayable
 from maestro_env.hierarchy.shape import INDEXING, Shape
@@ -158,14 +158,3 @@ def moving_nodes(nodes: Nodes, shape: Shape) -> Nodes:
         else:
             moving.append(node)
     return moving
-
-
-def node_shown(node: Hold | Step | None, hierarchy: Hierarchy, names: Mapping[str, str]) -> str:
-    """Return a node in words."""
-    if node is None:
-        return "nothing"
-    if isinstance(node, Hold):
-        held = ", ".join(tensor for tensor in TENSORS if tensor in node.tensors)
-        return f"{hierarchy.names[node.memory]} holds {held}"
-    kind = "temporal" if node.fanout is None else "spatial"
-    return f"a {kind} loop over {names[node.dim]} in tiles of {node.tile}"

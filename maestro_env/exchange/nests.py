@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maestro_env.accelerators.hierarchy import TENSORS, Element, Hierarchy, MemoryElement
@@ -60,16 +60,27 @@ def names_of(shape: Shape) -> dict[str, str]:
     return names
 
 
-def dims_of(shape: Shape, workload: Workload | None, part: Part) -> dict[str, str]:
-    """Return the dimension of each name in a file, whose workload has to be the layer."""
+def words_of(
+    shape: Shape, workload: Workload | None, tensors: Iterable[str], part: Part
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the dimension, and the tensor, of each name in a file.
+
+    Args:
+        shape: of the layer.
+        workload: in the file, which has to be the layer; None if the names are those written here.
+        tensors: how input, filter and output are written here.
+        part: what errors name.
+    """
     if workload is None:
         names = {name: dim for dim, name in names_of(shape).items()}
         # The N of a product is no batch.
-        return names | {rank_of(name): DIMS[shape.dim(name) or 0] for name in shape.names}
+        names |= {rank_of(name): DIMS[shape.dim(name) or 0] for name in shape.names}
+        return names, dict(zip(tensors, TENSORS, strict=True))
     there = Shape.of(workload.layer)
     if (there.sizes, there.stride) != (shape.sizes, shape.stride):
         part.fail(f"maps the layer {workload.layer.shape}; give that layer")
-    return {name: DIMS[there.dim(dim) or 0] for name, dim in workload.dims.items()}
+    dims = {name: DIMS[there.dim(dim) or 0] for name, dim in workload.dims.items()}
+    return dims, dict(zip((each.name for each in workload.tensors), TENSORS, strict=True))
 
 
 def last_memory(hierarchy: Hierarchy) -> int:

@@ -30,13 +30,13 @@ from maestro_env.exchange.nests import (
     Nest,
     check_kept,
     cutting,
-    dims_of,
     keeping,
     mapping_of,
     names_of,
     nest_of,
     scalar,
     unsayable,
+    words_of,
 )
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
@@ -220,10 +220,7 @@ def _read(
     part: Part, shape: Shape, problem: Workload | None, hierarchy: Hierarchy
 ) -> tuple[Nest, Hierarchy]:
     """Return the loops of a mapping, and the memories with what they keep in it."""
-    dims, spaces = dims_of(shape, problem, part), dict(DATASPACES)
-    if problem is not None:
-        named = (each.name for each in problem.tensors)
-        spaces = dict(zip(named, DATASPACES.values(), strict=True))
+    dims, spaces = words_of(shape, problem, DATASPACES, part)
     places, memories = _places(hierarchy), {each.name: each for each in hierarchy.elements}
     bounds: list[Bounds] = [()] * len(hierarchy.elements)
     kept: dict[str, set[str]] = {}
