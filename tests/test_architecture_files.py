@@ -340,6 +340,7 @@ REFUSED_OF_TIMELOOP = (
     ("{keep: [Outputs]}", "{keep: [Inputs]}", "input is kept by two memories side by side"),
     ("!Nothing {", "!Container {name: N, ", "stands beside others; allowed: !Component"),
     ("subclass: register", "subclas: register", "'subclas' is not supported here; did you mean"),
+    ("depth: 2,", "depth: 2, memory_depth: 9,", "depth and memory_depth are given; allowed: one"),
     ("depth: 2,", "depth: depth,", "depth: is 'depth'; allowed: integers"),
     ("register\n", "register\n      spatial: {meshX: 2}\n", "stands beside others; allowed: !"),
     ("class: intmac}", "class: storage, attributes: {datawidth: 8}}", "no compute unit at its end"),

@@ -236,7 +236,7 @@ def test_a_row_of_a_topology_is_a_layer(tmp_path: Path) -> None:
 
 ACCELFORGE = """
 workload:
-  iteration_space_shape: {m: 0 <= m < 128, c0: 0 <= c0 < 16}
+  iteration_space_shape: {m: 0 <= m < 128}
   rank_sizes: {P1: 28, N0: 24, T0: 2*96, B: 1, A: 1}
   bits_per_value: {All: 8}
   einsums:
@@ -302,14 +302,33 @@ def test_all_limits_of_a_variable_hold(tmp_path: Path) -> None:
     assert facts(read(tmp_path, "net.yaml", text)) == "1 GEMM M4 N2 K3"
 
 
+def test_a_rank_smaller_than_its_reach_is_said(tmp_path: Path) -> None:
+    """Of 4 outputs, stride 2 and 3 taps, the last one is at 2 * 3 + 2 = 8, the ninth."""
+    text = "workload: {rank_sizes: {P: 4, R: 3, C: 2, K: 5, H: 7}, einsums: ['O[k, p] = "
+    network = read(tmp_path, "net.yaml", text + "I[c, H: 2 * p + r] * W[k, c, r]']}")
+    assert network.macs == 4 * 3 * 2 * 5
+    assert network.notes == ("net.yaml: the rank H is 7, but its variables reach 9, which counts",)
+
+
 BAD_M = {
     "unclosed": ("Network n { Layer a { Type: CONV", "read as a network: line 1: the file"),
     "without layers": ("Network n { }", "net: no operator that can be mapped"),
-    "binary": ("\x00\x01", "net: no operator that can be mapped"),
+    "binary": ("\x00\x01", "is neither Constant nor Network"),
     "window": (
         "Network n { Layer a { Type: DSCONV Dimensions { C: 3, R: 5, S: 5, Y: 3, X: 9 } } }",
         "layer a: .*the window R = 5 is larger than the input Y = 3",
     ),
+    **{
+        size: (f"Network n {{ Layer a {{ Type: GEMM Dimensions {{ K: {size} }} }} }}", told)
+        for size, told in {
+            **dict.fromkeys(("1e2", "5.9", "1_000", "4294967301"), "is no size; allowed"),
+            "2**3": "is no size; allowed: integers from 0 to 2147483647, or the name",
+            "-5": "line 1: .*-5' has a sign; allowed: integers",
+            "5, K: 6": "line 1: K is given twice, as 5 and 6",
+        }.items()
+    },
+    "stride": ("Network n { Layer a { Type: CONV Stride { x: 2 } } }", "of 'x'; allowed: X and Y"),
+    "outside": (f"{MAESTRO}Netwrk q {{}}", "'Netwrk' is neither Constant nor Network"),
     "missing": (
         "Network n { Layer a { Type: GEMM Dimensions { M: 3, N: 5 } } }",
         "layer a: .*a GEMM lacks K",
@@ -347,13 +366,13 @@ BAD_YAML = {
     "python": ("problem: !!python/object/apply:os.abort []", "line 1, problem: expected .name: v"),
     "size": (
         TIMELOOP.replace("C: 8", "D: 8"),
-        "line 21, problem, instance, D: nothing is",
+        "line 21, problem, instance, D: nothing here uses D",
     ),
     "coefficient": (
         TIMELOOP.replace("name: Wstride", "name: stride"),
-        "nothing is called Wstride here; did you mean stride",
+        "unknown coefficient 'Wstride'",
     ),
-    "a name": (TIMELOOP.replace("N: 2,", "N: 2, B: 16,"), "instance, B: nothing is called B here"),
+    "a name": (TIMELOOP.replace("N: 2,", "N: 2, B: 16,"), "instance, B: nothing here uses B"),
     "a case": (TIMELOOP.replace("Wstride: 2", "WStride: 2"), "did you mean Wstride or Hstride"),
     "a key": (TIMELOOP.replace("coefficients:", "coefficient:"), "did you mean coefficients"),
     "twice": (TIMELOOP.replace("  instance:", "  N: 2\n  instance:"), "problem: 'N' is not supp"),
@@ -369,8 +388,34 @@ BAD_YAML = {
     "an idle bound": (
         "workload: {rank_sizes: {M: 4, N: 2}, einsums: [{einsum: 'O[n] = A[m] * B[m, n]', shape: "
         "[0 <= z < 4]}]}",
-        "z runs more than once, and indexes no tensor; write 1",
+        "no tensor has the variable 'z'; allowed: m, n",
     ),
+    **{
+        given: (
+            f"workload: {{{given}, einsums: ['O[k, p] = I[c, H: 2 * p + r] * W[k, c, r]']}}",
+            told,
+        )
+        for given, told in {
+            "rank_sizes: {P: 4, MM: 2}": "no tensor has the rank 'MM'",
+            "shape: [0 <= pp < 4]": "no tensor has the variable 'pp'; did you mean p",
+            "shape: [], iteration_space_shape: []": "iteration_space_shape and shape are given",
+        }.items()
+    },
+    "not true": (
+        "workload: {einsums: [{einsum: 'O[m] = A[m]', is_copy_operation: ture}]}",
+        "is_copy_operation: is 'ture'; allowed: true or false",
+    ),
+    "a text and tensors": (
+        "workload: {einsums: [{einsum: 'O[m] = A[m]', tensor_accesses: []}]}",
+        "tensor_accesses and einsum are given; allowed: one",
+    ),
+    "yes": (TIMELOOP.replace("True", "yes"), "read_write: is 'yes'; allowed: true or false"),
+    "an unused coefficient": (
+        TIMELOOP.replace("[R, Wdilation]", "[R]").replace("Wdilation: 1, d", "Wdilation: 2, d"),
+        "nothing here uses Wdilation",
+    ),
+    "both": ("problem: {}\nworkload: {}", "problem and workload are given; allowed: one"),
+    "a note alone": ("{# a note #}\na: 1", "neither a problem"),
     "ZigZag": ("operational_array: {}\nmemories: {}", ", but a hardware file of ZigZag$"),
     "its layers": ("- {id: 0, operator_type: Conv}", ", but a workload of ZigZag or Stream$"),
     "its mapping": ("- {name: default, spatial_mapping: {}}", ", but a mapping of ZigZag$"),

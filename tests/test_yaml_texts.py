@@ -128,6 +128,18 @@ def test_templates_that_ask_for_too_much_are_refused(folder: Path, text: str, to
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["{% set B = 3 %}b: {{B}}", "b: 1 # {# B #}"])
+def test_a_number_without_effect_is_refused(text: str) -> None:
+    with pytest.raises(HardwareError, match="no 'B', or sets it itself"):
+        read_yaml(text, "text", HardwareError, given={"B": 7})
+
+
+def test_a_default_gives_way() -> None:
+    text = "{% set B = B | default(3) %}{% if C is not defined %}{% set C = 4 %}{% endif %}"
+    found = read_yaml(text + "[{{B}}, {{C}}]", "text", HardwareError, given={"B": 7, "C": 8})
+    assert found.texts() == ["7", "8"]
+
+
 def test_a_text_without_a_file_includes_nothing() -> None:
     with pytest.raises(HardwareError, match=r"'base\.yaml' cannot be included"):
         read_yaml("{{ include_text('base.yaml') }}", "text", HardwareError)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 _SEPARATORS = re.compile(r"[ ,\->():\t;]+")
 _LEADING_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?)0*([0-9]*)")
+_PLAIN_INTEGER = re.compile(r"[0-9]{1,10}")
 _INT_MAX = 2**31 - 1
 _SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
 
@@ -92,12 +93,13 @@ def wrap_int32(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
-def parse(text: str, dataflows: bool = True) -> NetworkText:
+def parse(text: str, as_network: bool = False) -> NetworkText:
     """Parse a mapping file (S1), or raise a ``ReferenceDeath`` where the binary's parser exits.
 
-    Without ``dataflows``, those in the file are passed over.
+    As a network alone, dataflows are passed over, and what the binary misreads or reads over is
+    refused: numbers other than plain ones, unknown strides, dimensions that say two things.
     """
-    parser = _Parser(tokens(text), dataflows)
+    parser = _Parser(tokens(text), as_network)
     try:
         return parser.file()
     except ReferenceDeath as death:
@@ -105,9 +107,9 @@ def parse(text: str, dataflows: bool = True) -> NetworkText:
 
 
 class _Parser:
-    def __init__(self, stream: Iterator[tuple[int, str]], dataflows: bool) -> None:
+    def __init__(self, stream: Iterator[tuple[int, str]], as_network: bool) -> None:
         self.line = 1
-        self._dataflows = dataflows
+        self._as_network = as_network
         self._stream = self._follow(stream)
         self._constants: dict[str, int] = {}
         # Layer names, constants and dimensions share one slot, which Type reads and clears.
@@ -138,7 +140,7 @@ class _Parser:
         for token in self._stream:
             if token == "Constant":
                 self._last_name = self._next()
-                self._constants[self._last_name] = leading_integer(self._next())
+                self._constants[self._last_name] = self._number(self._next())
             elif token == "Network":
                 network.name = self._last_before_brace(network.name)
                 self._network(network)
@@ -146,6 +148,8 @@ class _Parser:
                 raise ReferenceDeath("exit", "an Accelerator block cannot be closed")
             elif token != "{" and "}" in token and token != "}":
                 raise ReferenceDeath("exit", f"unexpected '{token}'")
+            elif self._as_network:
+                raise ReferenceDeath("exit", f"'{token}' is neither Constant nor Network")
         return network
 
     def _network(self, network: NetworkText) -> None:
@@ -185,9 +189,12 @@ class _Parser:
         if layer.extents:
             raise ReferenceDeath("exit", "Stride after Dimensions")
         for name in self._block():
-            stride = leading_integer(self._next())
+            stride = self._number(self._next())
+            if self._as_network and name not in ("X", "Y"):
+                raise ReferenceDeath("exit", f"a stride of '{name}'; allowed: X and Y")
             if stride < 1:
                 raise ReferenceDeath("exit", f"the stride of {name} is {stride}")
+            self._check_same(name, stride, layer.strides)
             layer.strides.append((name, stride))
 
     def _dimensions(self, layer: LayerText) -> None:
@@ -196,6 +203,7 @@ class _Parser:
             extent = self._value(self._next())
             if extent == 0:
                 raise ReferenceDeath("exit", f"the extent of {name} is 0")
+            self._check_same(name, extent, layer.extents)
             layer.extents.append((name, extent))
         listed = dict(layer.extents)
         for axis in ("X", "Y"):
@@ -204,7 +212,7 @@ class _Parser:
 
     def _dataflow(self, layer: LayerText) -> None:
         for token in self._block():
-            if not self._dataflows:
+            if self._as_network:
                 continue
             if token in MAPS:
                 layer.directives.append(self._map(token, layer))
@@ -241,7 +249,20 @@ class _Parser:
         return value
 
     def _value(self, token: str) -> int:
-        return self._constants.get(token, leading_integer(token))
+        return self._constants[token] if token in self._constants else self._number(token)
+
+    def _number(self, token: str) -> int:
+        number = leading_integer(token)
+        if self._as_network and not (_PLAIN_INTEGER.fullmatch(token) and number == int(token)):
+            allowed = f"integers from 0 to {_INT_MAX}, or the name of a Constant before it"
+            raise ReferenceDeath("exit", f"'{token}' is no size; allowed: {allowed}")
+        return number
+
+    def _check_same(self, name: str, size: int, before: list[tuple[str, int]]) -> None:
+        if self._as_network and dict(before).get(name, size) != size:
+            raise ReferenceDeath(
+                "exit", f"{name} is given twice, as {dict(before)[name]} and {size}"
+            )
 
 
 _HARDWARE = {

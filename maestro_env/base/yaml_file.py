@@ -115,6 +115,13 @@ class Part:
             if key not in used and (hint := close_matches(key, used, alike=0.8)):
                 self.get(key, "").fail(f"unknown key; {hint}".strip())
 
+    def one_of(self, *keys: str) -> str:
+        """Return which of some keys that mean the same is given, the first one if none is."""
+        given = [key for key in keys if key in self]
+        if len(given) > 1:
+            self.fail(f"{given[0]} and {given[1]} are given; allowed: one of them")
+        return given[0] if given else keys[0]
+
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""
         return {key: self[key] for key in self._block()}
@@ -138,8 +145,12 @@ class Part:
         return [each.text() for each in self.items()]
 
     def is_true(self, key: str) -> bool:
-        """Whether the text under a key is ``true``; it may be missing."""
-        return self.get(key, "false").text().lower() == "true"
+        """Whether the text under a key is ``true``, not ``false``; it may be missing."""
+        part = self.get(key, "false")
+        text = part.text().lower()
+        if text not in ("true", "false"):
+            part.fail(f"is {quoted(part.text())}; allowed: true or false")
+        return text == "true"
 
     def integer(self) -> int:
         """Return a whole number from 1, or an expression that comes to one (``2**20 * 8``)."""
@@ -209,7 +220,7 @@ def read_yaml(
     """
     require_type("text", text, str, "of a YAML file")
     included: list[Plain] = []
-    if "{{" in text or "{%" in text:
+    if any(mark in text for mark in ("{{", "{%", "{#")):
         from maestro_env.base.texts.templates import Templates
 
         def load(text: str, source: str, keys: str) -> str:

@@ -192,10 +192,9 @@ def _read_yaml(path: str, dims: Dims) -> Network:
     # What is left out is said alike wherever the file lies.
     root = replace(root, source=Path(path).name)
     readers = {"problem": problem_network, "workload": workload_network}
-    for key, read in readers.items() if isinstance(root.value, YamlBlock) else ():
-        if key in root:
-            network = read(root[key], name)
-            return replace(network, notes=(*network.notes, *root.notes))
+    if isinstance(root.value, YamlBlock) and (key := root.one_of(*readers)) in root:
+        network = readers[key](root[key], name)
+        return replace(network, notes=(*network.notes, *root.notes))
     raise root.error(f"neither a problem (Timeloop) nor a workload (AccelForge){kind_of(root)}")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from jinja2 import nodes
+from jinja2 import meta, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.runtime import Context, Macro
@@ -90,7 +90,9 @@ class Templates(ImmutableSandboxedEnvironment):
         """
         rendered = self._rendered(text, source, self._first, given)
         for name in given.keys() - self._asked:
-            raise self._refuse(f"{source}: the template has no {quoted(name)}")
+            raise self._refuse(
+                f"{source}: the template has no {quoted(name)}, or sets it itself; take out one"
+            )
         return rendered
 
     def _rendered(
@@ -108,7 +110,7 @@ class Templates(ImmutableSandboxedEnvironment):
             tree = self.parse(text)
             for found in tree.find_all(_NOT_READ):
                 raise jinja2.TemplateRuntimeError(f"{type(found).__name__} is not read here")
-            self._asked |= {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
+            self._asked |= meta.find_undeclared_variables(tree)
             code = self.compile(_Counting().visit(tree))
             return jinja2.Template.from_code(self, code, self.globals).render(given)
         except MaestroEnvError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from maestro_env.base.errors import quoted
+from maestro_env.base.errors import LayerError, close_matches, quoted
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 from maestro_env.workloads.affine import (
@@ -72,7 +72,7 @@ def workload_network(workload: Part, name: str) -> Network:
 
 def workload_layer(workload: Part) -> Workload:
     """Recognise a layer in a ``workload`` of one Einsum."""
-    einsums = [*_einsums(workload)]
+    einsums = _einsums(workload)
     if len(einsums) != 1:
         workload.fail(f"has {len(einsums)} einsums; allowed: one")
     words = workload.get("bits_per_value", YamlBlock())
@@ -82,11 +82,16 @@ def workload_layer(workload: Part) -> Workload:
     return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
 
 
-def _einsums(workload: Part) -> Iterator[Part]:
-    """Yield the Einsums of a list, and of lists in it."""
+def _einsums(workload: Part) -> list[Part]:
+    """Return the Einsums of a list, and of lists in it."""
     workload.only("version", "einsums", "n_instances", *_SIZES, *_IGNORED)
+    einsums: list[Part] = []
     for each in workload["einsums"].items():
-        yield from map(_as_block, each.items() if isinstance(each.value, list) else [each])
+        einsums += map(_as_block, each.items() if isinstance(each.value, list) else [each])
+    _check_names(workload, einsums)
+    for each in einsums:
+        _check_names(each, [each])
+    return einsums
 
 
 def _as_block(einsum: Part) -> Part:
@@ -105,9 +110,25 @@ def _describe(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -
     return () if einsum.is_true("is_copy_operation") else describe(_loops(einsum, bounds, sizes))
 
 
+def _check_names(part: Part, einsums: Sequence[Part]) -> None:
+    """Refuse sizes and bounds in a part of what its Einsums do not have, but of 1."""
+    try:
+        axes = [each for einsum in einsums for _, ranks, _ in _accesses(einsum) for each in ranks]
+    except LayerError:  # One is left out, and what it has is not known.
+        return
+    ranks, variables = {rank for rank, _ in axes}, {each for _, axis in axes for each in axis}
+    sizes = {rank: 1 if each.value == "1" else 2 for rank, each in _sizes(part).items()}
+    for kind, given, known in (("rank", sizes, ranks), ("variable", _bounds(part), variables)):
+        for name, size in given.items():
+            if size > 1 and name not in known:
+                hint = close_matches(name, known)
+                allowed = ", ".join(sorted(known))
+                part.fail(f"no tensor has the {kind} {quoted(name)}; {hint}allowed: {allowed}")
+
+
 def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> Loops:
     known = ChainMap(_sizes(einsum), sizes)
-    accesses = [*(_from_text if "einsum" in einsum else _from_accesses)(einsum)]
+    accesses = [*_accesses(einsum)]
     name, own = einsum.get("name", "").text(), _bounds(einsum)
     limits = [
         (variable, known[rank].integer())
@@ -126,6 +147,14 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
     extents: dict[str, int] = {}
     for variable, limit in (*limits, *own.items()):
         extents[variable] = min(limit, extents.get(variable, limit))
+    for rank, axis in (each for _, ranks, _ in accesses for each in ranks):
+        if rank in known and axis.keys() <= extents.keys():
+            reach = 1 + sum(step * (extents[each] - 1) for each, step in axis.items())
+            if known[rank].integer() < reach:
+                size = known[rank].integer()
+                einsum.note(
+                    f"the rank {rank} is {size}, but its variables reach {reach}, which counts"
+                )
     return Loops(name.removeprefix("layer").removeprefix("_"), extents, tensors)
 
 
@@ -135,7 +164,7 @@ def _sizes(part: Part) -> dict[str, Part]:
 
 def _bounds(part: Part) -> dict[str, int]:
     """Read bounds such as ``0 <= m < 128``."""
-    shape = part.get("iteration_space_shape", part.get("shape", []).value)
+    shape = part.get(part.one_of("iteration_space_shape", "shape"), [])
     found = {}
     for each in shape.items() if isinstance(shape.value, list) else shape.named().values():
         match = _BOUND.fullmatch(each.text())
@@ -143,6 +172,11 @@ def _bounds(part: Part) -> dict[str, int]:
             each.fail(f"{quoted(each.text())} is not of the form 0 <= VARIABLE < NUMBER")
         found[match[1]] = int(match[2])
     return found
+
+
+def _accesses(einsum: Part) -> Iterator[_Access]:
+    is_text = einsum.one_of("tensor_accesses", "einsum") == "einsum"
+    return _from_text(einsum) if is_text else _from_accesses(einsum)
 
 
 def _from_text(einsum: Part) -> Iterator[_Access]:

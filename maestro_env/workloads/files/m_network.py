@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from maestro_env.base.errors import LayerError, NetworkError
+from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 from maestro_env.workloads.network import Network, gather, short_name
 
 _MAX_CHARACTERS = 2**24
+_NEGATIVE = re.compile(r"[:\s]-\s*[0-9]\w*")
 _WINDOWS = {"Y": "R", "X": "S"}
 _TRANSPOSED = "TRCONV: computed as CONV by the cost model maestro, refused by exact"
 
@@ -23,8 +25,12 @@ def read_m_network(path: str | Path) -> Network:
     """
     path = Path(path)
     text = read_or_refuse(path, _MAX_CHARACTERS, NetworkError)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if negative := _NEGATIVE.search(line.partition("//")[0]):
+            problem = f"{quoted(negative[0].strip())} has a sign; allowed: integers without one"
+            raise NetworkError(f"{path} cannot be read as a network: line {number}: {problem}")
     try:
-        layers = [layer_in_m(each) for each in parse(text, dataflows=False).layers]
+        layers = [layer_in_m(each) for each in parse(text, as_network=True).layers]
     except (ReferenceDeath, LayerError) as error:
         raise NetworkError(f"{path} cannot be read as a network: {error}") from None
     transposed = any(layer.operator == "TRCONV" for layer in layers)

@@ -83,9 +83,10 @@ def _loops(problem: Part) -> Loops:
             coefficients[name] = 1
         else:
             coefficients[name] = value.integer()
-    _check_names(instance, (*dims, *coefficients))
-    spaces = shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
-    tensors = [_tensor(space, coefficients) for space in spaces.items()]
+    spaces = shape[shape.one_of("data_spaces", "data-spaces")]
+    used: set[str] = set()
+    tensors = [_tensor(space, coefficients, used) for space in spaces.items()]
+    _check_names(instance, (*dims, *(name for name in coefficients if name in used)))
     extents = {name: instance[name].integer() for name in dims}
     return Loops(shape.get("name", "").text(), extents, tensors)
 
@@ -117,19 +118,20 @@ def _check_names(instance: Part, names: Sequence[str]) -> None:
             part.note(_OF_INPUTS)
         else:
             hint = close_matches(key, names)
-            part.fail(f"nothing is called {key} here; {hint}allowed: {', '.join(names)}")
+            part.fail(f"nothing here uses {key}; {hint}allowed: {', '.join(names)}")
 
 
-def _tensor(space: Part, coefficients: Mapping[str, int]) -> Tensor:
+def _tensor(space: Part, coefficients: Mapping[str, int], used: set[str]) -> Tensor:
+    """Read a tensor, and add to ``used`` what coefficients its projection has."""
     space.only("name", "projection", "read_write", "read-write")
     return Tensor(
         space.get("name", "a tensor").text(),
-        tuple(_axis(axis, coefficients) for axis in space["projection"].items()),
-        space.is_true("read_write") or space.is_true("read-write"),
+        tuple(_axis(axis, coefficients, used) for axis in space["projection"].items()),
+        space.is_true(space.one_of("read_write", "read-write")),
     )
 
 
-def _axis(part: Part, coefficients: Mapping[str, int]) -> Axis:
+def _axis(part: Part, coefficients: Mapping[str, int], used: set[str]) -> Axis:
     """Read a rank, or a sum of products such as ``[[R, Wdilation], [P, Wstride]]``."""
     if isinstance(part.value, str):
         return {part.value: 1}
@@ -141,6 +143,7 @@ def _axis(part: Part, coefficients: Mapping[str, int]) -> Axis:
         for factor in factors:
             if factor not in coefficients:
                 term.fail(f"unknown coefficient {quoted(factor)}")
+        used.update(factors)
         step = math.prod(coefficients[factor] for factor in factors)
         axis[rank] = axis.get(rank, 0) + step
     return axis
