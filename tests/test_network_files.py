@@ -147,8 +147,9 @@ def test_names_in_files_have_their_numbers_by_dims(tmp_path: Path) -> None:
         assert find_network(str(tmp_path / name), dims).macs == macs
         with pytest.raises(NetworkError, match=f"--dim {next(iter(dims))}=1$"):
             find_network(str(tmp_path / name))
-        with pytest.raises(NetworkError, match=r"has no .*'Q'"):
-            find_network(str(tmp_path / name), {**dims, "Q": 1})
+        for unknown in ("Q", "3", "Stride"):
+            with pytest.raises(NetworkError, match=rf"has no .*'{unknown}'"):
+                find_network(str(tmp_path / name), {**dims, unknown: 1})
 
 
 TIMELOOP = """
@@ -351,6 +352,10 @@ BAD_CSV = {
     "no header": (f"{LAYER}\n{LAYER}\n", "line 1: a layer, which SCALE-Sim passes over"),
     "an empty cell": (TOPOLOGY + LAYER.replace("22", ""), "line 2: .* too few cells, or an empty"),
     "number": (TOPOLOGY + "a, 3, 3, 1, x, 1, 1, 1,\n", "line 2: 'x' is not an integer"),
+    **{
+        sign: (f"{TITLES}\na{f', {sign}' * 7}", f"line 2: '{each}8' is not an integer")
+        for sign, each in (("+8", "."), ("-8", "-"))
+    },
     "zero": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 0,\n", "line 2: a number is 0; least: 1"),
     "window": (TOPOLOGY + "a, 3, 3, 5, 5, 1, 1, 1,\n", "line 2: a window of 5"),
     "no rows": (TOPOLOGY, "net: no operator that can be mapped"),

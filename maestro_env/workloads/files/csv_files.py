@@ -78,7 +78,8 @@ def _read_rows(path: str | Path, dims: Mapping[str, int]) -> list[_Row]:
         rows = [(number, cells) for number, cells in stripped if any(cells)]
     except csv.Error as error:
         raise LayerError(f"{path} cannot be read: {error}") from None
-    if unknown := sorted(dims.keys() - {cell for _, cells in rows for cell in cells[1:]}):
+    names = {cell for _, cells in rows[1:] for cell in cells[1:] if cell.isidentifier()}
+    if unknown := sorted(dims.keys() - names):
         raise NetworkError(f"{str(path)!r} has no open dimension {quoted(unknown[0])}")
     return [
         (number, [name, *(str(dims.get(cell, cell)) for cell in cells)])
@@ -165,6 +166,7 @@ def _layer(cells: list[str], width: int, name: str) -> Layer:
 _PRODUCT = ["m", "n", "k"]
 _NUMBERS = 7
 _PLACES = {"ifmap": 1, "filter": 3, "channel": 5, "stride": 7}
+_NUMERIC = re.compile(r"[-+]?[0-9]")
 _RATIO = re.compile(r"[0-9]+:[0-9]+")
 _SPARSE = "sparsity: a layer is read as dense"
 _HEADING = "a row without numbers is passed over"
@@ -203,7 +205,7 @@ def _topology(path: str | Path, rows: list[_Row], collection: Collection) -> Non
 
 def _add(collection: Collection, cells: list[str], titles: list[str], is_product: bool) -> None:
     name, *values = cells
-    if not any(value[:1].isdigit() for value in values):
+    if not any(map(_NUMERIC.match, values)):
         collection.note(_HEADING, name)
         return
     width = len(_PRODUCT) if is_product else _NUMBERS
@@ -233,7 +235,7 @@ def _times(
     """Return the batch size in the cells after the last size."""
     times = 1
     for value, title in zip_longest(cells, titles[: len(cells)], fillvalue=""):
-        if value == "1:1" or not value[:1].isdigit():
+        if value == "1:1" or not _NUMERIC.match(value):
             # Dense, or a comment.
             continue
         if _RATIO.fullmatch(value):
