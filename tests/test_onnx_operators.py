@@ -105,6 +105,8 @@ OTHERS: list[Case] = [
     ("QGemm", "a=4x5 s= z= b=5x6 s z", OURS, "1 GEMM M4 N6 K5"),
     ("FusedGemm", "a=4x5 b=5x6", OURS | {"activation": "Relu"}, "1 GEMM M4 N6 K5"),
     ("FusedMatMul", "a=4x5 b=4x6", OURS | {"transA": 1}, "1 GEMM M5 N6 K4"),
+    ("FusedMatMul", "a=1x4x8 b=4x8x6", OURS | {"transBatchA": 1}, "4 GEMM M1 N6 K8"),
+    ("FusedMatMul", "a=2x5x3 b=3x4", OURS, "1 GEMM M10 N4 K3"),
     ("MatMulNBits", "a=4x5 b=5x6", OURS | {"K": 5, "N": 32}, "1 GEMM M4 N32 K5"),
     ("DynamicQuantizeMatMul", "a=4x5 b=5x6 s=", OURS, "1 GEMM M4 N6 K5"),
     ("Attention", "q=2x3x7x4 k=2x3x9x4 v=2x3x9x5", {}, HEADS),
@@ -247,7 +249,8 @@ def test_shapes_survive_operators_of_onnxruntime(tmp_path: Path) -> None:
         node("QLinearAdd", "a s z a s z s z", "b", **OURS),
         node("QLinearSigmoid", "b s z s z", "c", **OURS),
         node("QLinearConcat", "s z b s z c s z", "d", axis=1, **OURS),
-        node("QLinearGlobalAveragePool", "d s z s z", "e", channels_last=0, **OURS),
+        node("QLinearAveragePool", "d s z s z", "p", kernel_shape=[7, 7], **OURS),
+        node("QLinearGlobalAveragePool", "p s z s z", "e", channels_last=0, **OURS),
         node("SkipLayerNormalization", "e e s", "f", **OURS),
         node("Conv", "f v", "y"),
     ]
@@ -300,6 +303,7 @@ def test_attention_of_onnxruntime(tmp_path: Path, case: Case) -> None:
 BESIDE = [
     ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->ii"}, "an einsum whose result is"),
     ("Einsum", "a=4x5 b=5x6", {"equation": "ij,jk->i...i"}, "an einsum whose result is"),
+    ("Einsum", "a=2x3 b=3x4", {"equation": "ii,ij->j"}, "dimension i of one operand is 2 and 3"),
     ("Conv", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("ConvTranspose", "x=1x8x9x9 b=8x8x3x3", {"kernel_shape": [5, 5]}, "kernel_shape is [5, 5]"),
     ("LSTM", "x=3x2x5 w=1x24x4 r=1x24x6", {}, "weights [1, 24, 4] and [1, 24, 6] for inputs"),
@@ -343,3 +347,15 @@ def test_inference_that_does_not_end_is_not_asked(
     network = read(tmp_path, (*case, ""), after, a=[4, 5], b=[5, 6], c=[4, 5], d=[5, 6])
     assert network.macs == 120
     assert len(network.left_out) == (case[0] == "Einsum")
+
+
+def test_channels_may_come_last(tmp_path: Path) -> None:
+    """8 x 8 in windows of 2 are 16 rows of four channels, with ten columns each: 640 MACs."""
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2], "channels_last": 1}
+    nodes = [
+        node("QLinearAveragePool", "x s z s z", "p", **pool, **OURS),
+        node("MatMul", "p w", "y"),
+    ]
+    shapes = shapes_of("x=1x8x8x4 w=4x10 s= z=")
+    found = find_network(save(tmp_path, model(nodes, shapes, domains=["com.microsoft"])))
+    assert (found.macs, found.left_out) == (640, ())

@@ -136,8 +136,14 @@ def recurrent(
 def einsum(equation: str, *shapes: Shape) -> list[Product]:
     """Contract operands as ``numpy.einsum`` does, with its notation."""
     inputs, output = _labels(equation, shapes)
-    pairs = zip(inputs, shapes, strict=True)
-    return contract([dict(zip(labels, shape, strict=True)) for labels, shape in pairs], output)
+    operands = [dict(zip(*pair, strict=True)) for pair in zip(inputs, shapes, strict=True)]
+    for operand, labels, shape in zip(operands, inputs, shapes, strict=True):
+        for label, extent in zip(labels, shape, strict=True):
+            if operand[label] != extent:
+                raise LayerError(
+                    f"dimension {label} of one operand is {extent} and {operand[label]}"
+                )
+    return contract(operands, output)
 
 
 def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> list[Product]:

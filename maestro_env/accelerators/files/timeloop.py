@@ -222,7 +222,8 @@ def _node(leaf: _Leaf) -> Node:
 def _check_attributes(part: Part) -> None:
     """Refuse attributes that are neither read nor known to cost nothing; note what is sparse."""
     for synonyms in keys.SYNONYMS.values():
-        part.one_of(*synonyms)
+        if len({part[key].text() for key in synonyms if key in part}) > 1:
+            part.one_of(*synonyms)
     for key, each in part.named().items():
         if key in keys.INSTEAD:
             each.fail(f"cannot be said; {keys.INSTEAD[key]}")

@@ -68,7 +68,8 @@ def standard(node: onnx.NodeProto) -> Sequence[onnx.NodeProto]:
     kind = node.op_type
     if kind in _SAME:
         operator, wanted = _SAME[kind]
-        return [_node(operator, node, [node.input[i] for i in wanted if i < len(node.input)])]
+        found = _node(operator, node, [node.input[i] for i in wanted if i < len(node.input)])
+        return _channels_last(found) if kind == "QLinearAveragePool" else [found]
     if kind in _SHAPE_OF_INPUT:
         kept = [each for each in node.output if each]
         return [helper.make_node("Identity", node.input[:1], [each], node.name) for each in kept]
@@ -87,11 +88,32 @@ def _node(operator: str, node: onnx.NodeProto, inputs: Sequence[str]) -> onnx.No
     return found
 
 
+def _channels_last(pool: onnx.NodeProto) -> Sequence[onnx.NodeProto]:
+    """Return a pool, between transpositions if its channels come last."""
+    attributes = {each.name: helper.get_attribute_value(each) for each in pool.attribute}
+    if not attributes.pop("channels_last", 0):
+        return [pool]
+    rank, (x,), (y,) = len(attributes["kernel_shape"]) + 2, pool.input, pool.output
+    first, last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
+    return [
+        helper.make_node("Transpose", [x], [f"{y} channels"], perm=first),
+        helper.make_node(pool.op_type, [f"{y} channels"], [f"{y} pooled"], pool.name, **attributes),
+        helper.make_node("Transpose", [f"{y} pooled"], [y], perm=last),
+    ]
+
+
 def _transposing_product(node: onnx.NodeProto) -> onnx.NodeProto:
-    flags = {each.name: each.i for each in node.attribute}
-    left = "...ki" if flags.get("transA") else "...ik"
-    right = "...jk" if flags.get("transB") else "...kj"
-    equation = f"{left},{right}->...ij"
+    """Return an Einsum; batches come second where the first dimension goes behind them."""
+    flags = {each.name for each in node.attribute if each.name.startswith("trans") and each.i}
+    if not flags:
+        # It takes matrices of unequal ranks, too.
+        return helper.make_node("MatMul", node.input[:2], node.output[:1], node.name)
+    sides = []
+    for side, plain in (("A", "ik"), ("B", "kj")):
+        first, last = reversed(plain) if f"trans{side}" in flags else iter(plain)
+        behind = f"transBatch{side}" in flags
+        sides.append(f"{first}...{last}" if behind else f"...{first}{last}")
+    equation = f"{','.join(sides)}->...ij"
     return helper.make_node("Einsum", node.input[:2], node.output[:1], node.name, equation=equation)
 
 
