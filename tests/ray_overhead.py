@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from ray_works import Spinning
 
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_records
 
 _CORES = 2
 _KINDS = {0.02: 1000, 2.0: 20}
@@ -51,7 +51,7 @@ def _seconds(count: int, seconds: float, ray: str | None) -> float:
     with TemporaryDirectory() as name:
         works = [Spinning(number, seconds, directory=Path(name)) for number in range(count)]
         began = time.perf_counter()
-        if run_cells(works, 0, _CORES, ray=ray):
+        if run_records(works, _CORES, ray=ray):
             sys.exit("a work failed")
         return time.perf_counter() - began
 

@@ -27,7 +27,7 @@ import numpy as np
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.experiments.commands.sweep.report import report
 from maestro_env.experiments.search.goals import ProblemConfig
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Show
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.experiments.study.sweep.checks import check
@@ -94,7 +94,7 @@ def begin(cells: int, seconds: float, directory: Path) -> None:
 
 def fill(cells: int, seconds: float, directory: Path) -> None:
     chunks = opened(cells, seconds, directory)
-    run_cells([Simulated(**dict(_given(chunk))) for chunk in chunks], 0, 1)
+    run_records([Simulated(**dict(_given(chunk))) for chunk in chunks])
 
 
 def _given(chunk: Chunk) -> list[tuple[str, object]]:
@@ -115,7 +115,7 @@ def search(cells: int, seconds: float, directory: Path) -> None:
     sweep = make_sweep(ProblemConfig(), [], layers, hardware, ["edp"], ["random"], SAMPLES)
     check(sweep)
     chunks = open_sweep(sweep, directory, {}, lambda: chunk_sizes(sweep, {"random": seconds}))
-    assert run_cells(chunks, 0, 1) == 0
+    assert run_records(chunks) == 0
     with redirect_stdout(StringIO()):
         report(chunks, directory)
 

@@ -33,7 +33,7 @@ from maestro_env.experiments.commands.pretrain.trainer import Settings, Training
 from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers, shapes_of
 from maestro_env.experiments.problems.labels import Label
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.experiments.store.directory import Directory
+from maestro_env.experiments.store.directory import open_directory
 from maestro_env.mappers.learners.prior import learner
 from maestro_env.mappers.learners.prior.learner import Learner
 from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
@@ -184,7 +184,7 @@ def test_the_command_writes_a_prior_that_tells_what_it_is_of(tmp_path: Path) -> 
 def test_the_directory_of_another_command_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Directory(tmp_path, "run").open({})
+    open_directory(tmp_path, "run", {})
     assert main(["--steps=0", f"--out={tmp_path}"]) == 2
     assert "not of pretrain" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["config.json"]

@@ -28,7 +28,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store import ray_pool
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.ray_pool import ClusterError, connect
 from maestro_env.experiments.store.versions import versions
 
@@ -78,8 +78,8 @@ def squares(directory: Path) -> dict[int, int]:
 
 def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: cluster_utils.Cluster) -> None:
     here, there, log = tmp_path / "here", tmp_path / "there", tmp_path / "log"
-    assert run_cells(works(here), 0, 1) == 0
-    assert run_cells(works(there, log=log), 0, 1, ray=cluster.address) == 0
+    assert run_records(works(here)) == 0
+    assert run_records(works(there, log=log), ray=cluster.address) == 0
     assert contents(here) == contents(there)
     assert squares(there) == {number: number**2 for number in range(COUNT)}
     assert Counter(log.read_text().split()) == Counter(map(str, range(COUNT)))
@@ -138,10 +138,10 @@ DRIVER = """
 import logging, sys
 from pathlib import Path
 import ray
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.pool import run_records
 from test_ray_pool import works
 ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
-sys.exit(run_cells(works(Path(sys.argv[1]), seconds=float(sys.argv[3])), 0, 1, ray=sys.argv[2]))
+sys.exit(run_records(works(Path(sys.argv[1]), seconds=float(sys.argv[3])), ray=sys.argv[2]))
 """
 
 
@@ -169,7 +169,7 @@ def test_a_driver_that_ends_early_is_resumed(
     assert how == signal.SIGKILL or locks(tmp_path) == []
     left = [each for each in works(tmp_path) if not each.path.exists()]
     assert 0 < len(left) < COUNT
-    assert run_cells(left, COUNT - len(left), 1, ray=cluster.address) == 0
+    assert run_records(works(tmp_path), ray=cluster.address) == 0
     assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
     now = contents(tmp_path)
     assert all(now[name] == data for name, data in kept.items() if name.endswith(".json"))
@@ -205,7 +205,7 @@ def test_a_head_that_is_lost_is_told_and_the_rest_is_resumed(
     assert locks(tmp_path) == []
     left = [each for each in works(tmp_path) if not each.path.exists()]
     assert 0 < len(left) < COUNT
-    assert run_cells(left, COUNT - len(left), 1) == 0
+    assert run_records(works(tmp_path)) == 0
     assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
 
 
@@ -265,7 +265,7 @@ def test_a_work_that_kills_its_worker_fails_alone(
 ) -> None:
     asked = works(tmp_path)
     asked[20] = spinning(20, tmp_path, fatal=True)
-    assert run_cells(asked, 0, 1, ray=cluster.address) == cli.FAILED
+    assert run_records(asked, ray=cluster.address) == cli.FAILED
     assert squares(tmp_path).keys() == {*range(COUNT)} - {20}
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("failed: work 20: its worker died 3 times: WorkerCrashedError: ")
@@ -279,7 +279,7 @@ def test_a_node_with_other_code_is_refused(
     here = versions() | {"commit": "another"}
     monkeypatch.setattr(ray_pool, "versions", lambda: here)
     with pytest.raises(ClusterError, match=r"commit is .*, not another; install the same on every"):
-        run_cells(works(tmp_path), 0, 1, ray=cluster.address)
+        run_records(works(tmp_path), ray=cluster.address)
     assert list(tmp_path.rglob("*.*")) == []
 
 
@@ -304,12 +304,11 @@ def test_a_full_disk_loses_no_record(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(RecordError, match=r"cannot write .*\.json: No space left on device"):
-        run_cells(works(tmp_path), 0, 1, ray=cluster.address)
+        run_records(works(tmp_path), ray=cluster.address)
     assert len(squares(tmp_path)) == COUNT // 2
     assert locks(tmp_path) == []
     monkeypatch.undo()
-    left = [each for each in works(tmp_path) if not each.path.exists()]
-    assert run_cells(left, COUNT - len(left), 1, ray=cluster.address) == 0
+    assert run_records(works(tmp_path), ray=cluster.address) == 0
     assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
 
 

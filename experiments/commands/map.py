@@ -35,7 +35,6 @@ from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import (
     distinct_name,
     ensure_directory,
-    run_directory,
     safe_name,
     write_csv,
     write_json,
@@ -52,8 +51,7 @@ from maestro_env.experiments.shell.flags import (
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet, shown, shown_gap, significant
-from maestro_env.experiments.store.ray_pool import connect
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.running import Running
 from maestro_env.models import ANY_MEMORIES
 from maestro_env.prior.proposals import PROPOSALS, load_prior
 from maestro_env.prior.warning import far_warning
@@ -136,34 +134,13 @@ def execute(config: Config) -> int:
         seed=config.seed,
     )
     network, goals, library = _resolve(config, settings)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    if config.ray is not None:
-        connect(config.ray)
     stem = f"{safe_name(network.name)}-{safe_name(config.objective)}"
-    directory = run_directory(config.out, stem, config.resume)
-    try:
-        mapped, status = map_layers(
-            network,
-            goals,
-            directory,
-            config,
-            settings,
-            config.transfer,
-            library,
-            config.threads,
-            config.jobs,
-            here,
-            config.ray,
-        )
-    except KeyboardInterrupt:
-        mapped, status = None, cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "map", directory)
-    if mapped is None:
-        return status
-    return _report(mapped, config, directory)
+    with Running.of(config, "map", stem) as running:
+        asked = (config, settings, config.transfer, library, config.threads)
+        mapped = map_layers(network, goals, running, *asked)
+        if mapped is not None:
+            running.status = _report(mapped, config, running.directory)
+    return running.status
 
 
 def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Goal], Path | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from maestro_env.experiments.search.goals import (
     make_goal,
     write_best,
 )
-from maestro_env.experiments.shell import cli, files, flags
+from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import (
     PROGRAM,
     option,
@@ -33,7 +32,7 @@ from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, 
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet, significant
 from maestro_env.experiments.store.claims import only_process
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.running import Running
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.optimum.solving import Limits
 from maestro_env.prior.proposals import PROPOSALS
@@ -70,26 +69,22 @@ def execute(config: Config) -> int:
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     require_bounded(goal.require("levels"), goal.objective)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
     names = (goal.problem.layer.name, goal.objective.name, "optimum")
     stem = "-".join(map(files.safe_name, names))
-    directory = files.run_directory(config.out, stem, config.resume)
-    with only_process(directory / "optimum.json") as path:
-        record = ProofRecord(path, goal, here)
+    with (
+        Running.of(config, "optimum", stem, "found") as running,
+        only_process(running.directory / "optimum.json") as path,
+    ):
+        record = ProofRecord(path, goal, running.versions)
         # A search that was killed at once has written nothing.
-        if not files.is_empty(directory):
+        if not files.is_empty(running.directory):
             record.read()
-        ended = False
-        with suppress(KeyboardInterrupt):
+        try:
             _prove(config, goal, record)
-            ended = True
-        with cli.undisturbed():
-            _report(config, goal, record, ended)
-            if ended:
-                return 0
-            flags.tell_interrupted("found", config, "optimum", directory)
-    return cli.INTERRUPTED
+        except KeyboardInterrupt:
+            running.status = cli.INTERRUPTED
+        _report(config, goal, record, not running.interrupted)
+    return running.status
 
 
 def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:

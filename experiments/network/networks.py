@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -32,16 +32,15 @@ from maestro_env.experiments.search.library import (
     read_library,
     start_of,
 )
-from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import (
     RecordError,
     ensure_directory,
 )
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.directory import Directory
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.directory import open_directory
 from maestro_env.experiments.store.records import refuse_damaged
-from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.store.versions import Versions, made_here
 from maestro_env.models import accelerator_record, find_accelerator, model_of
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
@@ -101,11 +100,9 @@ def map_network(
     settings.require_fit(goals)
     with TemporaryDirectory() if directory is None else nullcontext(directory) as place:
         ensure_directory(Path(place))
-        made_by = {**versions(), "processor": processor()}
-        mapped, status = map_layers(
-            found, goals, Path(place), problem, settings, jobs=jobs, made_by=made_by
-        )
-    if status == cli.INTERRUPTED:
+        running = Running(Path(place), made_here(), jobs)
+        mapped = map_layers(found, goals, running, problem, settings)
+    if running.interrupted:
         raise KeyboardInterrupt
     if mapped is None:
         raise RecordError(f"{found.name}: the search of a layer failed; see stderr")
@@ -115,59 +112,53 @@ def map_network(
 def map_layers(
     network: Network,
     goals: Sequence[Goal],
-    directory: Path,
+    running: Running,
     problem: ProblemConfig,
     settings: SearchSettings,
     transfer: bool = True,
     library: Path | None = None,
     threads: int = 1,
-    jobs: int = 1,
-    made_by: Versions | None = None,
-    ray: str | None = None,
-) -> tuple[MappedNetwork | None, int]:
-    """Map every layer of a network that a directory has no record of yet.
+) -> MappedNetwork | None:
+    """Map every layer of a network that a directory has no record of yet; None unless all are.
 
     The result depends neither on threads and jobs nor on whether it was interrupted.
 
     Args:
         network: whose layers are mapped.
         goals: of its layers, all on one accelerator.
-        directory: that keeps the records; it exists.
+        running: what runs the searches in its directory, several layers at a time.
         problem: what the goals are made of.
         settings: of the searches.
         transfer: whether searches start from the mappings of similar layers.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
-        jobs: layers at a time, one process each.
-        made_by: versions of what computes it, for the records.
-        ray: address of the Ray cluster that searches, as ``connect`` takes it; None for jobs here.
 
-    Returns:
-        The mapped network, None unless all layers are, and an exit status.
+    Raises:
+        RecordError: the directory has other or damaged records, or cannot be written.
     """
     digest = load_prior().file.digest if settings.mapper is None else None
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
-    entries = _open(directory, facts, made_by or {}, library)
-    _check_records(network, goals, settings, directory)
+    directory, made_by = running.directory, running.versions
+    entries = _open(directory, facts, made_by, library)
+    records = [
+        LayerRecord(
+            layer.name, goal, settings, threads=threads, directory=directory, versions=made_by
+        )
+        for layer, goal in zip(network.layers, goals, strict=True)
+    ]
+    refuse_damaged(records)
     found: dict[int, SearchedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
+        others = [*found.values()]
         works = {
-            index: LayerRecord(
-                network.layers[index].name,
-                goals[index],
-                settings,
-                _start(goals[index], [*found.values()], entries) if transfer else (),
-                threads,
-                directory=directory,
-                versions=made_by or {},
+            index: replace(
+                records[index], start=_start(goals[index], others, entries) if transfer else ()
             )
             for index in wave
         }
-        left = [work for work in works.values() if not work.path.exists()]
-        finished = len(found) + len(works) - len(left)
-        if status := run_cells(left, finished, jobs, len(goals), ray):
-            return None, status
+        if running.run([*works.values()], len(found), len(goals)):
+            return None
         for index, work in works.items():
             mapped = work.read()
             assert mapped is not None
@@ -175,17 +166,7 @@ def map_layers(
     layers = tuple(found[index] for index in range(len(goals)))
     if library is not None:
         add_to_library(library, [entry for each in layers if (entry := _entry(each))])
-    return MappedNetwork(network, goals[0].problem.hardware, layers, facts["config"]), 0
-
-
-def _check_records(
-    network: Network, goals: Sequence[Goal], settings: SearchSettings, directory: Path
-) -> None:
-    """Refuse damaged records, all at once, before anything is searched."""
-    refuse_damaged(
-        LayerRecord(layer.name, goal, settings, directory=directory)
-        for layer, goal in zip(network.layers, goals, strict=True)
-    )
+    return MappedNetwork(network, goals[0].problem.hardware, layers, facts["config"])
 
 
 def _start(goal: Goal, found: Sequence[SearchedLayer], entries: Sequence[BestKnown]) -> Start:
@@ -214,7 +195,7 @@ def _open(
             add_to_library(copy, read_library(library))
         return {"versions": versions}
 
-    Directory(directory, "map").open(facts, keep)
+    open_directory(directory, "map", facts, keep)
     return read_library(copy)
 
 

@@ -28,8 +28,8 @@ from maestro_env.experiments.shell.files import (
     user_cache,
     write_bytes,
 )
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.pool import run_records
+from maestro_env.experiments.store.versions import made_here
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import KnownOptimum, known_optimum
@@ -225,14 +225,13 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
         return found
     directory = user_cache() / "proofs"
     ensure_directory(directory)
-    here = {**versions(), "processor": processor()}
-    limits = Limits(nodes=nodes)
+    limits, here = Limits(nodes=nodes), made_here()
     proofs = {
         key: Proof(each, limits, certified=False, directory=directory, versions=here)
         for key, each in missing.items()
     }
     left = unfinished(proofs.values())
-    if run_cells(left, len(proofs) - len(left), jobs=1) == cli.INTERRUPTED:
+    if run_records(left, before=len(proofs) - len(left)) == cli.INTERRUPTED:
         raise KeyboardInterrupt
     for key, proof in proofs.items():
         if optimum := proof.kept.found.optimum:

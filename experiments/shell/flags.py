@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -175,16 +174,6 @@ def numbers(flag: str, text: str, least: Number, most: Number) -> tuple[Number, 
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"{flag}: {error}, separated by commas") from None
     return tuple(dict.fromkeys(found))
-
-
-def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
-    """Print on stderr where the results of a command are and how to resume it."""
-    resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
-    told = (
-        f"interrupted: everything {what} is in {directory}; "
-        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
-    )
-    print_errors(told)
 
 
 class _FlagParser(argparse.ArgumentParser):

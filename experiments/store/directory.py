@@ -21,47 +21,39 @@ CONFIG = "config.json"
 ANEW = "give another --out to start again"
 
 
-class Directory:
-    """A directory that several processes may share.
+def open_directory(
+    directory: Path,
+    command: str,
+    facts: dict[str, Any],
+    more: Callable[[], dict[str, Any]] = dict,
+) -> dict[str, Any]:
+    """Write what a directory is for, or check that it is for the same; return what it says.
 
     Args:
-        path: of a directory that exists.
+        directory: that exists, which several processes may share.
         command: that makes such directories.
+        facts: what decides the results, JSON objects by section.
+        more: makes what is kept beside them; called only for a new directory, whose file is written
+            last.
+
+    Raises:
+        RecordError: it is for something else, or cannot be read or written.
     """
-
-    def __init__(self, path: Path, command: str) -> None:
-        self.path = path
-        self.command = command
-
-    def open(
-        self, facts: dict[str, Any], more: Callable[[], dict[str, Any]] = dict
-    ) -> dict[str, Any]:
-        """Write what the directory is for, or check that it is for the same; return what it says.
-
-        Args:
-            facts: what decides the results, JSON objects by section.
-            more: makes what is kept beside them; called only for a new directory, whose file is
-                written last.
-
-        Raises:
-            RecordError: it is for something else, or cannot be read or written.
-        """
-        path = self.path / CONFIG
-        with claimed(path):
-            if path.exists():
-                entry = read_record(path, ANEW)
-                if (other := entry.get("command", "another command")) != self.command:
-                    raise RecordError(
-                        f"{self.path} is a directory of {other}, not of {self.command}; {ANEW}"
-                    )
-                check_same(path, entry, facts)
-            elif is_empty(self.path):
-                entry = {"command": self.command, **facts, **more()}
-                write_record(path, entry)
-            else:
+    path = directory / CONFIG
+    with claimed(path):
+        if path.exists():
+            entry = read_record(path, ANEW)
+            if (other := entry.get("command", "another command")) != command:
                 raise RecordError(
-                    f"{self.path} has files but no {CONFIG}: it is not a directory of "
-                    f"{self.command}; {ANEW}"
+                    f"{directory} is a directory of {other}, not of {command}; {ANEW}"
                 )
-        remove_abandoned(self.path)
-        return entry
+            check_same(path, entry, facts)
+        elif is_empty(directory):
+            entry = {"command": command, **facts, **more()}
+            write_record(path, entry)
+        else:
+            raise RecordError(
+                f"{directory} has files but no {CONFIG}: it is not a directory of {command}; {ANEW}"
+            )
+    remove_abandoned(directory)
+    return entry

@@ -1,4 +1,4 @@
-"""Running the searches that are not finished yet, beside other processes that do the same.
+"""Running the records that are not there yet, beside other processes that do the same.
 
 Jobs are processes that share the directory as any others would: claims say who runs what.
 """
@@ -34,37 +34,41 @@ class _WorthProcessesError(BaseException):
     """What is left takes longer than it takes to start processes; no failure of a work."""
 
 
-def run_cells(
-    works: Sequence[Record[Any]],
-    finished: int,
-    jobs: int,
-    total: int | None = None,
+def run_records(
+    records: Sequence[Record[Any]],
+    jobs: int = 1,
     ray: str | None = None,
+    before: int = 0,
+    total: int | None = None,
 ) -> int:
-    """Run searches in this order, each once among all processes; return the exit status.
+    """Run those that have not ended, in this order and each once among all processes.
 
     Args:
-        works: the searches.
-        finished: how many others are there already.
+        records: that have ended or not.
         jobs: processes on this machine; none is started for works that take less than they do.
-        total: counts those too that will follow later.
         ray: address of the Ray cluster that runs them instead; None for this machine.
+        before: how many others have ended.
+        total: counts those too that will follow later.
+
+    Returns:
+        The exit status; that of an interrupt after Ctrl-C.
 
     Raises:
         MaestroEnvError: a file cannot be written, or the cluster cannot be used.
     """
-    tasks = [Pending(work) for work in works]
+    tasks = [Pending(work) for work in records if not work.ended]
+    finished = before + len(records) - len(tasks)
     jobs = min(jobs, len(tasks))
     try:
-        noun = next((work.NOUN for work in works), Record.NOUN)
-        with Bar(noun, total or finished + len(works), finished) as bar:
+        noun = next((work.NOUN for work in records), Record.NOUN)
+        with Bar(noun, total or before + len(records), finished) as bar:
             if ray is not None:
                 from maestro_env.experiments.store.ray_pool import run_on_ray
 
                 return run_on_ray(tasks, finished, ray, bar.show)
             if jobs > 1:
                 with suppress(_WorthProcessesError):
-                    if all(work.runs_own_code for work in works):
+                    if all(each.work.runs_own_code for each in tasks):
                         return _begin_here(tasks, finished, bar.show)
                 return _run_in_processes(tasks, finished, jobs, bar.show)
             return _run_here(tasks, finished, bar.show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -143,7 +143,7 @@ def known_fields(kind: type[DataclassInstance], told: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Case(Record[Result], Generic[Result, Setup]):
+class SetupRecord(Record[Result], Generic[Result, Setup]):
     """A record of which one dataclass decides all."""
 
     setup: Setup
@@ -155,13 +155,14 @@ class Case(Record[Result], Generic[Result, Setup]):
         return {"setup": asdict(self.setup)}
 
 
-def refuse_damaged(records: Iterable[Record[Any]]) -> None:
+def refuse_damaged(records: Sequence[Record[Any]]) -> None:
     """Read all, so that the damaged ones are told at once.
 
     Raises:
         RecordError: some are damaged or of something else.
     """
-    for _ in read_each((each.read for each in records), Record.again):
+    again = next((each.again for each in records), Record.again)
+    for _ in read_each((each.read for each in records), again):
         pass
 
 

@@ -20,11 +20,20 @@ _SEARCHES = "experiments/search/searches.py"
 _OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 
 
-def versions() -> dict[str, str | None]:
+def versions() -> Versions:
     """Return the versions of everything that computes, and the commit if there is one."""
     packages = {name: _installed(name) for name in _PACKAGES}
     here = {"python": platform.python_version(), COST_MODELS: FIGURES_VERSION}
     return {**here, **packages, "commit": _commit()}
+
+
+def made_here(*packages: str) -> Versions:
+    """Return what records tell of where they are made: ``versions``, processor, other packages."""
+    return {
+        **versions(),
+        "processor": processor(),
+        **{package: version(package) for package in packages},
+    }
 
 
 def processor() -> str:

@@ -26,20 +26,17 @@ from maestro_env.experiments.search.goals import (
 )
 from maestro_env.experiments.search.library import Start, find_library, read_library, start_of
 from maestro_env.experiments.search.named_mappers import find_mappers, require_fit
-from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import (
     RecordError,
     file_digest,
     read_each,
     read_record,
-    run_directory,
 )
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.ray_pool import connect
-from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.store.directory import ANEW, CONFIG, open_directory
+from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
@@ -212,34 +209,23 @@ Report = Callable[[Study, Path, Sequence[Contest], bool], None]
 """Writes and shows what was found, to a directory, and whether the search was interrupted."""
 
 
-def conduct(study: Study, module: str, stem: str, report: Report) -> int:
+def conduct(study: Study, name: str, stem: str, report: Report) -> int:
     """Run the searches that are not there yet, report them all, and return the exit status.
 
-    The module is what ``python -m`` starts; the stem is that of a new directory's name.
+    The name is that of the command, the stem that of a new directory's name.
     """
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    if study.config.ray is not None:
-        connect(study.config.ray)
-    directory = run_directory(study.config.out, stem, study.config.resume)
-    works = study.works(directory, here)
-    _open(study, directory, works)
-    finished = _read(works, study.recorded_optima(directory, here))
-    _tell_versions(finished.values(), here)
-    rest = [work for work in works if work.cell not in finished]
-    status = run_cells(rest, len(finished), study.config.jobs, ray=study.config.ray)
-    try:
+    with Running.of(study.config, name, stem) as running:
+        directory, here = running.directory, running.versions
+        works = study.works(directory, here)
+        _open(study, directory, works)
+        finished = _read(works, study.recorded_optima(directory, here))
+        _tell_versions(finished.values(), here)
+        running.run(works)
         if finished := _read(works):
-            interrupted = status == cli.INTERRUPTED
-            optima = study.optima(directory, here, search=not interrupted)
-            report(study, directory, study.contests(finished, optima), interrupted)
+            optima = study.optima(directory, here, search=not running.interrupted)
+            report(study, directory, study.contests(finished, optima), running.interrupted)
             _tell_notes(study)
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            flags.tell_interrupted("finished", study.config, module, directory)
-    return status
+    return running.status
 
 
 def _tell_notes(study: Study) -> None:
@@ -254,7 +240,7 @@ def _tell_notes(study: Study) -> None:
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
     """Write what a directory is for, or check that the one to resume is for the same."""
-    Directory(directory, "run or compare").open(study.settings())
+    open_directory(directory, "run or compare", study.settings())
     _check_none_is_lost(directory, {work.path for work in works}, study.single)
     write_goals({goal_directory(directory, *place): goal for place, goal in study.goals.items()})
 

@@ -22,9 +22,10 @@ from maestro_env.experiments.problems.splits import SPLITS, find_problems
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.directory import CONFIG, Directory
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.directory import CONFIG, open_directory
+from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.store.versions import made_here
 
 
 def run(config: Any) -> int:
@@ -40,25 +41,21 @@ def run(config: Any) -> int:
     card.require_fit(config.split, every)
     directory = _directory(config.out, card)
     problems, optima = proven(every, config.split)
-    here = {**versions(), "processor": processor()}
-    works = [
-        Searches(
-            *(method, stream_name(config.split, config.seed), network, each, seed, samples),
-            directory=directory,
-            versions=here,
-            again="the same command",
-        )
-        for seed, (network, each) in product(range(seeds), problems.items())
-    ]
-    for work in works:
-        work.read()
-    waiting = [work for work in works if not work.ended]
-    status = run_cells(waiting, len(works) - len(waiting), config.jobs)
-    with cli.undisturbed():
+    way_on = f"to continue, repeat the command with --out {directory}"
+    with Running(directory, made_here(), config.jobs, way_on=way_on) as running:
+        works = [
+            Searches(
+                *(method, stream_name(config.split, config.seed), network, each, seed, samples),
+                directory=directory,
+                versions=running.versions,
+                again="the same command",
+            )
+            for seed, (network, each) in product(range(seeds), problems.items())
+        ]
+        refuse_damaged(works)
+        running.run(works)
         show(directory, config, problems, optima)
-        if status == cli.INTERRUPTED:
-            print_errors(f"interrupted: to continue, repeat the command with --out {directory}")
-    return status
+    return running.status
 
 
 def list_problems(config: Any) -> int:
@@ -114,5 +111,5 @@ def _has_entry(out: str | None) -> bool:
 def _directory(out: str | None, card: Card) -> Path:
     directory = files.run_directory(None, "benchmark") if out is None else Path(out)
     files.ensure_directory(directory)
-    Directory(directory, COMMAND).open({"card": card.entry()})
+    open_directory(directory, COMMAND, {"card": card.entry()})
     return directory

@@ -14,21 +14,17 @@ from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
 from maestro_env.experiments.commands.codesign.report import Explored, report
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.search.named_mappers import find_mappers
-from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import (
     RecordError,
     ensure_directory,
     is_empty,
-    run_directory,
     safe_name,
 )
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.directory import ANEW, CONFIG
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.ray_pool import connect
 from maestro_env.experiments.store.records import refuse_damaged
-from maestro_env.experiments.store.versions import Versions, processor, versions
+from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.experiments.study.sweep.checks import check, measure
 from maestro_env.experiments.study.sweep.chunks import chunk_sizes, open_sweep
@@ -46,36 +42,27 @@ def execute(config: Config) -> int:
     if note:
         print_errors(f"note: {note}")
     check(sweep)
-    if config.ray is not None:
-        connect(config.ray)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    directory = run_directory(config.out, f"codesign-{safe_name(config.networks)}", config.resume)
-    if not (directory / SWEEPS).is_dir() and not is_empty(directory):
-        raise RecordError(f"{directory} has files but no {SWEEPS}: not a co-design; {ANEW}")
-    _check_records(directory / SWEEPS)
-    began, designs, searched, status = time.perf_counter(), list[Design](), 0.0, 0
-    try:
+    with Running.of(config, "codesign", f"codesign-{safe_name(config.networks)}") as running:
+        directory = running.directory
+        if not (directory / SWEEPS).is_dir() and not is_empty(directory):
+            raise RecordError(f"{directory} has files but no {SWEEPS}: not a co-design; {ANEW}")
+        _check_records(directory / SWEEPS)
+        began, designs, searched = time.perf_counter(), list[Design](), 0.0
         for number in count(1):
-            if status or not (chosen := explorer.ask()):
+            if running.status or not (chosen := explorer.ask()):
                 break
             part = replace(sweep, hardware=tuple(chosen))
-            results, status = _run(part, directory / SWEEPS / str(number), here, config)
+            results = _search(part, directory / SWEEPS / str(number), running)
             searched += results.seconds
             found = list(designs_of(results, grid))
             designs += found
             # The last workload is the whole one.
             explorer.tell(found[-len(chosen) :])
-        if status != cli.INTERRUPTED:
+        if not running.interrupted:
             report(Explored(config, grid, sweep, designs), directory)
             spent = time.perf_counter() - began
             print_lines(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "codesign", directory)
-    return status
+    return running.status
 
 
 def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
@@ -95,13 +82,14 @@ def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
 def _check_records(sweeps: Path) -> None:
     """Refuse damaged records of all rounds at once."""
     begun = sorted(path.parent for path in sweeps.glob(f"*/{CONFIG}"))
-    refuse_damaged(chunk for each in begun for chunk in recorded_chunks(each))
+    refuse_damaged([chunk for each in begun for chunk in recorded_chunks(each)])
 
 
-def _run(sweep: Sweep, directory: Path, here: Versions, config: Config) -> tuple[Results, int]:
-    """Search the cells of a round that are not there yet; return all, and the exit status."""
+def _search(sweep: Sweep, directory: Path, running: Running) -> Results:
+    """Search the cells of a round that are not there yet, and return all."""
     ensure_directory(directory)
-    chunks = open_sweep(sweep, directory, here, lambda: chunk_sizes(sweep, measure(sweep)))
-    left = [chunk for chunk in chunks if not chunk.path.exists()]
-    status = run_cells(left, len(chunks) - len(left), config.jobs, ray=config.ray)
-    return collect(chunks, directory / TABLE), status
+    chunks = open_sweep(
+        sweep, directory, running.versions, lambda: chunk_sizes(sweep, measure(sweep))
+    )
+    running.run(chunks)
+    return collect(chunks, directory / TABLE)

@@ -20,12 +20,13 @@ from maestro_env.experiments.commands.dataset.writer import (
 )
 from maestro_env.experiments.search.goals import Goal, make_goal, split_layers
 from maestro_env.experiments.search.named_mappers import require_fit
-from maestro_env.experiments.shell import cli, files, flags
+from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import versions
 from maestro_env.mappers import PROVERS, mapper_names
 from maestro_env.mappers.parts.arrays import DRAWS
@@ -41,10 +42,12 @@ def execute(config: Config) -> int:
         name: make_goal(config, layer, hardware, config.objective) for name, layer in layers.items()
     }
     _require_draw(config.draw, goals.values())
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
     facts = _describe(config, goals)
-    directory = files.run_directory(config.out, "dataset", config.resume)
-    with only_process(directory / RECORD) as record:
+    with (
+        Running.of(config, "dataset", "dataset", "written") as running,
+        only_process(running.directory / RECORD) as record,
+    ):
+        directory = running.directory
         if files.is_empty(directory):
             files.write_record(record, facts)
         else:
@@ -54,29 +57,23 @@ def execute(config: Config) -> int:
             for name, goal in goals.items()
             for part in plan(directory / files.distinct_name(name), goal, config.samples)
         ]
-        if not _write(parts, config):
-            flags.tell_interrupted("written", config, "dataset", directory)
-            return cli.INTERRUPTED
+        _write(parts, config)
         dataset = open_dataset(directory)
         statuses = {name: dataset.statuses(name) for name in goals}
         write_card(dataset, statuses, config)
         write_croissant(dataset)
-    _sheet(dataset, statuses).print()
-    print_lines(f"data set: {directory}")
-    return 0
+        _sheet(dataset, statuses).print()
+        print_lines(f"data set: {directory}")
+    return running.status
 
 
-def _write(parts: Sequence[DataFile], config: Config) -> bool:
-    """Write the files and say whether all are there: an interrupt leaves those under way out."""
+def _write(parts: Sequence[DataFile], config: Config) -> None:
+    """Write the files: an interrupt leaves those under way out."""
     made, done = write_parts(parts, config.draw, config.seed, config.threads), 0
-    try:
-        with closing(made), Bar("rows", sum(part.rows for part in parts)) as bar:
-            for part in made:
-                done += part.rows
-                bar.show(done, "")
-    except KeyboardInterrupt:
-        return False
-    return True
+    with closing(made), Bar("rows", sum(part.rows for part in parts)) as bar:
+        for part in made:
+            done += part.rows
+            bar.show(done, "")
 
 
 def _require_draw(draw: str, goals: Iterable[Goal]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import median
 
 from maestro_env.experiments.commands.optima.cells import cells_of
@@ -10,14 +11,12 @@ from maestro_env.experiments.commands.optima.flags import Config
 from maestro_env.experiments.commands.optima.table import write_table
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
-from maestro_env.experiments.shell import cli, flags
-from maestro_env.experiments.shell.files import RecordError, is_empty, run_directory
+from maestro_env.experiments.shell.files import RecordError, is_empty
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet, significant
 from maestro_env.experiments.store.claims import remove_abandoned
 from maestro_env.experiments.store.directory import ANEW, CONFIG
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.running import Running
 from maestro_env.optimum.known import TABLE
 from maestro_env.optimum.solving import Limits
 
@@ -27,28 +26,29 @@ Records = Sequence[tuple[OptimumCell, ProofRecord]]
 def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
     cells = cells_of(config)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    directory = run_directory(config.out, "optima", config.resume)
-    # Others have a config.
-    if (directory / CONFIG).exists() or not ((directory / "cells").is_dir() or is_empty(directory)):
-        raise RecordError(f"{directory} has other files: it is not a directory of optima; {ANEW}")
-    remove_abandoned(directory)
     limits = Limits(nodes=config.nodes, seconds=config.seconds)
-    proofs = [
-        Proof(cell, limits, config.threads, directory=directory, versions=here) for cell in cells
-    ]
-    left = unfinished(proofs)
-    status = run_cells(left, len(proofs) - len(left), jobs=1)
-    with cli.undisturbed():
+    with Running.of(config, "optima", "optima", "found") as running:
+        directory, here = running.directory, running.versions
+        _require_of_optima(directory)
+        remove_abandoned(directory)
+        proofs = [
+            Proof(cell, limits, config.threads, directory=directory, versions=here)
+            for cell in cells
+        ]
+        left = unfinished(proofs)
+        running.run(left, len(proofs) - len(left))
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
         print_lines(f"optima: {directory}")
-        if status == cli.INTERRUPTED:
-            flags.tell_interrupted("found", config, "optima", directory)
-        elif config.write:
+        if config.write and not running.interrupted:
             _write(records)
-    return status
+    return running.status
+
+
+def _require_of_optima(directory: Path) -> None:
+    # Others have a config.
+    if (directory / CONFIG).exists() or not ((directory / "cells").is_dir() or is_empty(directory)):
+        raise RecordError(f"{directory} has other files: it is not a directory of optima; {ANEW}")
 
 
 def _write(records: Records) -> None:

@@ -11,7 +11,7 @@ from maestro_env.experiments.problems.labels import labels_digest, read_labels
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import UsageError, refuse_others, to_flags
-from maestro_env.experiments.store.directory import Directory
+from maestro_env.experiments.store.directory import open_directory
 
 _IMITATION = 300
 _OF_TRAINING = ("hold", "imitation", "steps", "density", "seed", "labels", "out")
@@ -60,5 +60,5 @@ def _directory(config: Config) -> Path:
     else:
         directory = Path(config.out)
         files.ensure_directory(directory)
-    Directory(directory, "pretrain").open({})
+    open_directory(directory, "pretrain", {})
     return directory

@@ -15,8 +15,8 @@ from maestro_env.experiments.commands.pretrain.near_optima import NearEvaluator
 from maestro_env.experiments.problems.drawn import is_bounded, training_problem
 from maestro_env.experiments.problems.labels import SUFFIX, Label, write_labels
 from maestro_env.experiments.shell.files import ensure_directory
-from maestro_env.experiments.store.directory import Directory
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.directory import open_directory
+from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Record, Show
 from maestro_env.mappers import make_mapper
 from maestro_env.optimum.known import known_optimum
@@ -46,13 +46,12 @@ def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
         RecordError: the directory has labels of another seed.
     """
     ensure_directory(directory)
-    Directory(directory, "pretrain").open({"labels": {"seed": seed}})
+    open_directory(directory, "pretrain", {"labels": {"seed": seed}})
     all_shards = [
         Shard(seed, number, directory=directory, again="the same command")
         for number in range(shards)
     ]
-    missing = [each for each in all_shards if not each.path.exists()]
-    return run_cells(missing, shards - len(missing), jobs)
+    return run_records(all_shards, jobs)
 
 
 @dataclass(frozen=True)

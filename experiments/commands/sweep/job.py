@@ -13,14 +13,11 @@ from maestro_env.experiments.commands.sweep.flags import Config
 from maestro_env.experiments.commands.sweep.plan import print_plan
 from maestro_env.experiments.commands.sweep.report import report
 from maestro_env.experiments.commands.sweep.slurm import write_script
-from maestro_env.experiments.shell import cli, flags
-from maestro_env.experiments.shell.files import run_directory, safe_name
+from maestro_env.experiments.shell.files import safe_name
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.claims import Claim
-from maestro_env.experiments.store.pool import run_cells
-from maestro_env.experiments.store.ray_pool import connect
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.checks import check, measure
 from maestro_env.experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
 from maestro_env.experiments.study.sweep.results import TABLE
@@ -48,28 +45,16 @@ def execute(config: Config) -> int:
             check(sweep)
         return shard_sizes(sweep, shards) if config.shard else chunk_sizes(sweep, measure(sweep))
 
-    if config.ray is not None:
-        connect(config.ray)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    directory = run_directory(config.out, safe_name(Path(config.config).stem), config.resume)
-    chunks = open_sweep(sweep, directory, here, make_sizes)
-    if config.slurm is not None:
-        script = write_script(config, directory)
-        print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
-        return 0
-    asked = chunks[part::shards]
-    left = [chunk for chunk in asked if not chunk.path.exists()]
-    status = run_cells(left, len(asked) - len(left), config.jobs, ray=config.ray)
-    try:
-        if status != cli.INTERRUPTED:
-            _conclude(chunks, directory)
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "sweep", directory)
-    return status
+    with Running.of(config, "sweep", safe_name(Path(config.config).stem)) as running:
+        chunks = open_sweep(sweep, running.directory, running.versions, make_sizes)
+        if config.slurm is not None:
+            script = write_script(config, running.directory)
+            print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
+            return 0
+        running.run(chunks[part::shards])
+        if not running.interrupted:
+            _conclude(chunks, running.directory)
+    return running.status
 
 
 def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:

@@ -14,13 +14,13 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.experiments.papers.paper.about import ABOUT, write_about
 from maestro_env.experiments.papers.paper.config import ITEMS, PaperConfig
 from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
-from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_directory, read, run_rest
+from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_runs, run_rest
 from maestro_env.experiments.papers.paper.page import write_page
 from maestro_env.experiments.search.goals import unique
-from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.store.versions import made_here
 
 
 class Plan(NamedTuple):
@@ -67,32 +67,25 @@ def execute(config: PaperConfig) -> int:
     out, results = folders[0].out, folders[0].results
     if not asked and not any(folder.path(ABOUT).exists() for folder in folders):
         raise UsageError(f"{results} has no results; make them with --all or --only NAMES")
-    try:
-        status = _make(folders, asked, config.jobs) if asked else 0
+    here = {**made_here(), "date": datetime.now(UTC).date().isoformat()}
+    same = f"{PROGRAM} paper {shlex.join(to_flags(config))}"
+    way_on = f"everything finished is in {out}; continue with: {same}"
+    with Running(out, here, config.jobs, way_on=way_on) as running:
+        if asked:
+            _make(folders, asked, running)
         write_page(page, folders)
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
-    if status != cli.INTERRUPTED:
-        print_lines(f"page: {page}")
-        return status
-    with cli.undisturbed():
-        print_errors(
-            f"interrupted: everything finished is in {out}; continue with: "
-            f"{PROGRAM} paper {shlex.join(to_flags(config))}"
-        )
-    return status
+        if not running.interrupted:
+            print_lines(f"page: {page}")
+    return running.status
 
 
-def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
-    """Run and write all items asked for; return the exit status."""
-    date = datetime.now(UTC).date().isoformat()
-    here = {**versions(), "processor": processor(), "date": date}
-    out, runs = folders[0].out, in_turn(chain.from_iterable(folder.runs for folder in asked))
-    open_directory(out, runs)
+def _make(folders: Sequence[Folder], asked: Sequence[Folder], running: Running) -> None:
+    """Run and write all items asked for."""
+    runs = in_turn(chain.from_iterable(folder.runs for folder in asked))
+    open_runs(running.directory, runs)
     for folder in asked:
         folder.prepare(folder.work)
-    status = run_rest(out, runs, jobs, here)
-    finished = read(out, runs)
+    finished = run_rest(running, runs)
     before: set[Run] = set()
     for folder in folders:
         found = {run: finished[run] for run in folder.runs if run in finished}
@@ -102,4 +95,3 @@ def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
             folder.write(found)
             write_about(folder, found, before)
         before.update(folder.runs)
-    return status

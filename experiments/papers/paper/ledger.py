@@ -29,7 +29,8 @@ from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.claims import claimed, remove_abandoned
-from maestro_env.experiments.store.pool import run_cells
+from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
@@ -76,7 +77,7 @@ def in_turn(runs: Iterable[Run]) -> list[Run]:
     return sorted(dict.fromkeys(runs), key=lambda run: run.seed)
 
 
-def open_directory(out: Path, runs: Sequence[Run]) -> None:
+def open_runs(out: Path, runs: Sequence[Run]) -> None:
     """Check that a directory holds searches of the same problems and settings; record both.
 
     Raises:
@@ -96,27 +97,19 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
         write_json(path, begun | mappers)
 
 
-def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
-    """Return the searches that have ended, among those asked for.
-
-    Raises:
-        RecordError: a file is damaged.
-    """
-    return {run: found for run in runs if (found := _record(out, run).read())}
-
-
-def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> int:
-    """Run what is not finished; return the exit status.
+def run_rest(running: Running, runs: Sequence[Run]) -> dict[Run, Finished]:
+    """Run what is not finished; return the searches that have ended then.
 
     Raises:
         RecordError: a file is damaged, or cannot be written.
     """
-    finished = read(out, runs)
-    works = [replace(_record(out, run), versions=versions) for run in runs if run not in finished]
-    return run_cells(works, len(finished), jobs) if works else 0
+    records = {run: _record(running.directory, run, running.versions) for run in runs}
+    refuse_damaged([*records.values()])
+    running.run([*records.values()])
+    return {run: found for run, record in records.items() if (found := record.read())}
 
 
-def _record(out: Path, run: Run) -> SearchRecord:
+def _record(out: Path, run: Run, versions: Versions) -> SearchRecord:
     made = run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/")
     return SearchRecord(
         run.cell,
@@ -125,6 +118,7 @@ def _record(out: Path, run: Run) -> SearchRecord:
         made=made,
         watched=True,
         directory=out / run.setting,
+        versions=versions,
         again="the same command",
     )
 

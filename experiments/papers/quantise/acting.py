@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from maestro_env.experiments.papers.quantise.speed import WIDTHS
 from maestro_env.experiments.papers.quantise.tasks import ACTED, evaluate
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 from maestro_env.experiments.store.timing import microseconds
 from maestro_env.mappers.papers.quantised.actorq import (
     ACTING,
@@ -109,7 +109,7 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Acting(Case[Acted, Setup]):
+class Acting(SetupRecord[Acted, Setup]):
     """A run as a directory keeps it."""
 
     NOUN = "runs"

@@ -24,7 +24,7 @@ from maestro_env.experiments.papers.quantise.speed import WIDTHS
 from maestro_env.experiments.papers.quantise.tasks import ACTED
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.tables import Sheet, significant
-from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.running import run_setups
 from maestro_env.mappers.papers.quantised.actorq import ACTING, LEARNING
 
 FULL = 32, 32
@@ -87,7 +87,7 @@ class Runs:
 
 def conduct(runs: Runs, config: Any) -> int:
     """Run what is not there yet, print tables, and return the exit status."""
-    return carry_out(
+    return run_setups(
         "quantise",
         config,
         {name: getattr(runs, name) for name in ("actors", "pull", "seconds", "evaluations")},

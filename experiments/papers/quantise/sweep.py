@@ -17,7 +17,7 @@ from maestro_env.experiments.papers.quantise.losses import Found, print_losses
 from maestro_env.experiments.papers.quantise.tasks import TASKS
 from maestro_env.experiments.papers.quantise.training import Setup, Training
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.running import run_setups
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Sweep:
 
 def conduct(sweep: Sweep, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
-    return carry_out(
+    return run_setups(
         "quantise",
         config,
         {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")},

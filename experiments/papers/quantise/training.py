@@ -15,7 +15,7 @@ from maestro_env.experiments.papers.quantise.tasks import (
     evaluate,
     random_return,
 )
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 
 FLOAT = 32
 """Bits of a policy that is not quantised."""
@@ -68,7 +68,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(Case[Trained, Setup]):
+class Training(SetupRecord[Trained, Setup]):
     """A training as a directory keeps it."""
 
     NOUN = "trainings"

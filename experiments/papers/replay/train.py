@@ -27,7 +27,7 @@ from maestro_env.experiments.papers.replay.training import (
     require_learner,
 )
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.running import run_setups
 from maestro_env.mappers.papers.replay.layouts import DTYPES
 from maestro_env.mappers.papers.tasks.physics import DIRECTIONS
 from maestro_env.mappers.papers.tasks.task import EPISODE
@@ -145,7 +145,7 @@ def conduct(trainings: Trainings, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
     setups = trainings.setups()
     trainings.require_memory(config.memory_gib)
-    return carry_out(
+    return run_setups(
         "replay",
         config,
         {name: getattr(trainings, name) for name in ("episodes", "batch", "capacity", "dtype")},

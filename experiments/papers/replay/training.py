@@ -22,7 +22,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.papers.replay.measuring import readers, sampler_of
 from maestro_env.experiments.papers.replay.worth import Worth, worth
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import Sampler
 from maestro_env.mappers.papers.tasks.physics import DIRECTIONS, Navigation, PredatorPrey
@@ -124,7 +124,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(Case[Trained, Setup]):
+class Training(SetupRecord[Trained, Setup]):
     """A training as a directory keeps it."""
 
     NOUN = "trainings"

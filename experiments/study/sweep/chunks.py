@@ -24,7 +24,7 @@ from maestro_env.experiments.shell.files import (
     require_counts,
 )
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.directory import ANEW, CONFIG, Directory
+from maestro_env.experiments.store.directory import ANEW, CONFIG, open_directory
 from maestro_env.experiments.store.records import Record, Show
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.sweep.axes import Sweep
@@ -251,7 +251,7 @@ def open_sweep(
         RecordError: a directory of something else, or one that cannot be written.
     """
     asked = {"sweep": sweep.describe()}
-    entry = Directory(directory, "sweep").open(asked, lambda: {"chunks": dict(sizes())})
+    entry = open_directory(directory, "sweep", asked, lambda: {"chunks": dict(sizes())})
     path, kept = directory / CONFIG, entry.get("chunks")
     if not isinstance(kept, dict) or any(
         not isinstance(size := kept.get(mapper), int) or size < 1 for mapper in sweep.mappers

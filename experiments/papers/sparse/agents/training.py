@@ -24,7 +24,7 @@ from maestro_env.experiments.papers.sparse.agents.arms import (
 from maestro_env.experiments.papers.sparse.agents.tasks import TASKS, evaluate, random_return
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 from maestro_env.mappers.papers.value_based.checkpoint import (
     AgentsCheckpoint,
     AgentsError,
@@ -96,7 +96,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(Case[Trained, Setup]):
+class Training(SetupRecord[Trained, Setup]):
     """A training as a directory keeps it, with a file of the agents beside it."""
 
     NOUN = "trainings"

@@ -15,7 +15,7 @@ from maestro_env.experiments.papers.sparse.agents.training import Setup, Trainin
 from maestro_env.experiments.papers.sparse.curves import CURVES, draw_curves
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.plots import plot
-from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.running import run_setups
 from maestro_env.mappers.papers.value_based.qmix import LEARNERS
 
 
@@ -65,7 +65,7 @@ class AgentTrainings:
 
 def conduct(trainings: AgentTrainings, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
-    return carry_out(
+    return run_setups(
         "sparse",
         config,
         asdict(trainings.size),

@@ -23,7 +23,7 @@ from maestro_env.experiments.papers.sparse.transformer.shards import (
     read_rows,
 )
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 
 try:
     from maestro_env.mappers.papers.transformer.model import GptShape, TransformerError
@@ -111,7 +111,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Pretraining(Case[Trained, Setup]):
+class Pretraining(SetupRecord[Trained, Setup]):
     """A training as a directory keeps it, with a file of the transformer beside it."""
 
     NOUN = "trainings"

@@ -15,7 +15,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.store.records import Case, Show, known_fields
+from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.papers.transformer.tokens import of_layer
 from maestro_env.mapspace.space import MapSpace
@@ -108,7 +108,7 @@ class ControlSetup:
 
 
 @dataclass(frozen=True)
-class Control(Case[Quality, ControlSetup]):
+class Control(SetupRecord[Quality, ControlSetup]):
     """How good the mappings of a control are, as a directory keeps it."""
 
     NOUN = "controls"

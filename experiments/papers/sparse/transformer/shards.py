@@ -16,7 +16,7 @@ import numpy as np
 from maestro_env.base.registry import look_up
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.records import Case, Show
+from maestro_env.experiments.store.records import SetupRecord, Show
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers.papers.transformer.corpus import TokenRows, split
 from maestro_env.mappers.papers.transformer.tokens import END
@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Shard(Case[TokenRows, Part]):
+class Shard(SetupRecord[TokenRows, Part]):
     """A shard as a directory keeps it."""
 
     NOUN = "parts of the corpus"

@@ -25,7 +25,7 @@ from maestro_env.experiments.papers.sparse.transformer.quality import (
 from maestro_env.experiments.papers.sparse.transformer.shards import Source, shards
 from maestro_env.experiments.papers.sparse.transformer.tables import print_tables
 from maestro_env.experiments.shown.plots import plot
-from maestro_env.experiments.store.campaign import carry_out
+from maestro_env.experiments.store.running import run_setups
 from maestro_env.experiments.store.versions import Versions
 
 
@@ -73,7 +73,7 @@ class Pretrainings:
 
 def conduct(trainings: Pretrainings, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
-    return carry_out(
+    return run_setups(
         "sparse",
         config,
         asdict(trainings.source) | asdict(trainings.size),

@@ -1,0 +1,145 @@
+"""A command that fills a directory with records: opened, run, and ended by Ctrl-C in one way."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import run_directory
+from maestro_env.experiments.shell.flags import PROGRAM, to_flags
+from maestro_env.experiments.shell.printing import print_errors, print_lines
+from maestro_env.experiments.store.directory import open_directory
+from maestro_env.experiments.store.pool import run_records
+from maestro_env.experiments.store.ray_pool import connect
+from maestro_env.experiments.store.records import Record, SetupRecord, refuse_damaged
+from maestro_env.experiments.store.versions import Versions, made_here
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Work = TypeVar("Work", bound=SetupRecord[Any, Any])
+
+
+@dataclass
+class Running:
+    """A command at work on a directory.
+
+    As a context it answers Ctrl-C, wherever in the block it comes: it says how to continue.
+
+    Args:
+        directory: of the records; it exists.
+        versions: of what computes them.
+        jobs: processes on this machine.
+        ray: address of the Ray cluster that runs them instead.
+        way_on: where everything is after Ctrl-C and how to continue, for people.
+        status: the exit status so far.
+    """
+
+    directory: Path
+    versions: Versions
+    jobs: int = 1
+    ray: str | None = None
+    way_on: str = ""
+    status: int = 0
+
+    @classmethod
+    def of(
+        cls, config: Any, name: str, stem: str, done: str = "finished", packages: Sequence[str] = ()
+    ) -> Running:
+        """Make or resume the directory that flags ask for.
+
+        Args:
+            config: the flags: ``out`` and ``resume``, and perhaps ``jobs`` and ``ray``.
+            name: of the command.
+            stem: of a new directory's name.
+            done: what records are once they are there.
+            packages: whose versions are kept, too.
+
+        Raises:
+            MaestroEnvError: the directory or the Ray cluster cannot be used.
+        """
+        # Asking git takes a moment, in which an interrupt should leave nothing behind.
+        versions = made_here(*packages)
+        ray = getattr(config, "ray", None)
+        if ray is not None:
+            connect(ray)
+        directory = run_directory(config.out, stem, config.resume)
+        resuming = shlex.join(to_flags(replace(config, out=str(directory), resume=True)))
+        way_on = f"everything {done} is in {directory}; continue with: {PROGRAM} {name} {resuming}"
+        return cls(directory, versions, getattr(config, "jobs", 1), ray, way_on)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended what was run."""
+        return self.status == cli.INTERRUPTED
+
+    def run(self, records: Sequence[Record[Any]], before: int = 0, total: int | None = None) -> int:
+        """Run those that have not ended, as ``run_records`` does, unless what was run has failed.
+
+        Returns:
+            The exit status so far.
+        """
+        self.status = self.status or run_records(records, self.jobs, self.ray, before, total)
+        return self.status
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> bool:
+        if kind is KeyboardInterrupt:
+            self.status = cli.INTERRUPTED
+        elif kind is not None:
+            return False
+        if self.interrupted:
+            with cli.undisturbed():
+                print_errors(f"interrupted: {self.way_on}")
+        return True
+
+
+def run_setups(
+    name: str,
+    config: Any,
+    decided: dict[str, Any],
+    packages: Sequence[str],
+    kind: Callable[..., Work],
+    setups: Sequence[DataclassInstance],
+    report: Callable[[Sequence[Work]], None],
+    first: Callable[[Path, Versions], Sequence[Record[Any]]] = lambda *_: (),
+) -> int:
+    """Run the records of some setups that are not there yet, report, and return the exit status.
+
+    Args:
+        name: of the command that makes such directories.
+        config: its flags: ``action``, ``out``, ``resume`` and ``jobs`` are among them.
+        decided: what all its records have in common.
+        packages: whose versions are kept, too.
+        kind: class of the records.
+        setups: of the records.
+        report: prints what the records say that are there.
+        first: makes the records that must be there before all others, of a directory and versions.
+
+    Raises:
+        RecordError: a file or directory cannot be used.
+    """
+    command = f"{name} {config.action}"
+    with Running.of(config, name, command, packages=packages) as running:
+        directory, versions = running.directory, running.versions
+        open_directory(directory, command, {"config": decided})
+        sources = first(directory, versions)
+        works = [kind(setup, directory=directory, versions=versions) for setup in setups]
+        refuse_damaged([*sources, *works])
+        running.run(sources)
+        running.run(works)
+        report(works)
+        print_lines(f"records: {directory}")
+    return running.status
