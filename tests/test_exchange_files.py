@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,9 @@ def test_an_accelforge_file_is_read() -> None:
     assert found.layer == Layer("GEMM", {"M": 16, "K": 12, "N": 20}, name="Matmul1")
     assert found.hardware == Hardware(8, l1_bytes=64, l2_bytes=1024, offchip_bw=16)
     assert found.mapping == Mapping((Level(loops("M4* K3 N5")),))
+    in_seconds = ACCELFORGE.replace("throughput: 16,", "throughput: 16e9,")
+    again = hardware_from_accelforge(in_seconds.replace("throughput: 1}", "throughput: 1e9}"))
+    assert again == replace(found.hardware, clock_mhz=1000)
 
 
 # What is changed in a file, to what, and what the message says.
