@@ -24,8 +24,13 @@ from scipy.stats import gmean
 from maestro_env.experiments.commands.benchmark.entries import read_entry
 from maestro_env.experiments.commands.benchmark.methods import Method, training_library
 from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
-from maestro_env.experiments.commands.benchmark.scores import WORST, estimates, paired, scores_of
-from maestro_env.experiments.commands.benchmark.tables import groups_of
+from maestro_env.experiments.commands.benchmark.scores import (
+    WORST,
+    estimates,
+    groups_of,
+    paired,
+    scores_of,
+)
 from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers
 from maestro_env.experiments.problems.labels import Held
 from maestro_env.experiments.problems.splits import fresh_problems, held_problems, hidden_problems

@@ -35,7 +35,7 @@ from maestro_env.experiments.papers.sparse.transformer.shards import (
     read_rows,
     shards,
 )
-from maestro_env.experiments.papers.sparse.transformer.tables import (
+from maestro_env.experiments.papers.sparse.transformer.trainings import (
     Difference,
     answer,
     differences,

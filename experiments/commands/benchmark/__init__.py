@@ -98,7 +98,7 @@ def _run(config: Config) -> int:
 
 
 def _score(config: Config) -> int:
-    from maestro_env.experiments.commands.benchmark.scoring import score  # It needs scipy.
+    from maestro_env.experiments.commands.benchmark.running import score  # It needs scipy.
 
     return score(config)
 

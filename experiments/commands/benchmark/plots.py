@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maestro_env.experiments.commands.benchmark.scores import Scores, reached
-from maestro_env.experiments.commands.benchmark.tables import LIMITS
+from maestro_env.experiments.commands.benchmark.scores import LIMITS, Scores, reached
 from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, tidy
 
 if TYPE_CHECKING:

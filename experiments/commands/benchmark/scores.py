@@ -5,7 +5,7 @@ A problem's figure is the geometric mean over its seeds of value / optimum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -17,6 +17,7 @@ from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown import statistics as stats
 from maestro_env.experiments.shown.statistics import Floats
+from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum
 
@@ -173,3 +174,162 @@ def paired(one: Floats, other: Floats) -> tuple[float, float, float]:
 
 def _estimate(figure: Callable[[Floats], Floats], ratios: Floats) -> tuple[Floats, Floats, Floats]:
     return figure(ratios), *stats.bootstrap_interval(ratios, figure=figure)
+
+
+OptimaByProblem = Mapping[str, KnownOptimum]
+
+LIMITS = np.array([1.00, 1.01, 1.05, 1.2])
+"""Multiples of the optimum that searches are to come within."""
+
+_HALF_WAY = 100
+TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
+
+
+def proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
+    """Return how long the proofs took that the scores stand on."""
+    headers = ("problems", "proven", "median s", "within 1 s", "within 60 s")
+    rows = []
+    for network, each in problems.items():
+        found = [optima[held.key] for held in each]
+        seconds = np.array([one.seconds if one.proven else np.inf for one in found])
+        shares = [f"{(seconds <= most).mean():.1%}" for most in (1, 60)]
+        proven = str(np.isfinite(seconds).sum())
+        rows.append((network, str(len(found)), proven, f"{np.median(seconds):.3g}", *shares))
+    return Sheet("Proofs", ("network",), headers, rows, "as long as each took where it was made")
+
+
+def groups_of(problems: Sequence[Held], optima: OptimaByProblem) -> dict[str, Booleans]:
+    """Return the groups of the protocol, bool[P] each, by name.
+
+    They are all problems, those of each accelerator and objective, the hardest, of each network.
+    """
+
+    def by(attribute: str) -> dict[str, Booleans]:
+        names = np.array([getattr(held, attribute) for held in problems], dtype=object)
+        return {name: names == name for name in dict.fromkeys(names)}
+
+    groups = {"all problems": np.full(len(problems), True)}
+    proven = np.array([optima[held.key].proven for held in problems])
+    if proven.any() and not proven.all():
+        groups["proven optimum"] = proven
+    groups |= by("machine") | by("objective")
+    if {"edge", "edp"} <= groups.keys():
+        groups["edge, edp"] = groups["edge"] & groups["edp"]
+    networks = by("network")
+    return groups | networks if len(networks) > 1 else groups
+
+
+def score_sheets(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[Sheet]:
+    """Yield a table of every group: value / optimum, with 95 % intervals over problems."""
+    for name, group in groups_of(every[0].problems, optima).items():
+        chosen = [scores.of(group) for scores in every]
+        problems = chosen[0].problems
+        rows = [row for scores in chosen for row in _rows(scores)]
+        title = f"Value / optimum: {name}, {len(problems)} problems"
+        headers = (*FIGURES, "valid")
+        yield Sheet(title, ("method", "seeds", "samples"), headers, rows, _note(problems, optima))
+
+
+def _rows(scores: Scores) -> Iterator[tuple[str, ...]]:
+    found, known = estimates(scores.ratios), np.isfinite(scores.valid).all()
+    for column, count in enumerate(scores.counts):
+        cells = [_cell(name, *each[:, column]) for name, each in zip(FIGURES, found, strict=True)]
+        valid = f"{scores.valid[:, column].mean():.1%}" if known else "-"
+        yield scores.method, str(scores.seeds), f"{count:,}", *cells, valid
+
+
+def _cell(name: str, value: float, low: float, high: float) -> str:
+    if name == "largest":
+        # The resampled largest are never above it: they make no interval.
+        return f"{value:.3f}"
+    if name.startswith("within"):
+        return f"{value:.0%} [{low:.0%}, {high:.0%}]"
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _note(problems: Sequence[Held], optima: OptimaByProblem) -> str:
+    unproven = sum(not optima[held.key].proven for held in problems)
+    notes = [
+        "brackets: 95 % intervals, bootstrap over problems",
+        f"a search without a valid mapping counts as {WORST:,.0f}",
+    ]
+    if unproven:
+        notes.append(f"{unproven} problems have no proven optimum: their lower bound stands for it")
+    return "; ".join(notes)
+
+
+def pairs(every: Sequence[Scores]) -> Iterator[Sheet]:
+    """Yield the comparison of the first method with all others: below 1 is better."""
+    first, *others = every
+    if others:
+        yield Sheet(
+            f"{first.method} / other method: geometric mean over problems",
+            ("other method",),
+            ("samples", "its samples", "ratio", "95 %"),
+            [row for other in others for row in _pair_rows(first, other)],
+        )
+
+
+def reached_sheet(every: Sequence[Scores]) -> Sheet:
+    """Return how many searches came how near the optimum, after so many samples."""
+    rows = [
+        (scores.method, f"{count:,}", *(f"{share:.0%}" for share in shares))
+        for scores in every
+        for count, shares in zip(scores.counts, reached(scores, LIMITS), strict=True)
+    ]
+    headers = [f"{limit:.2f}" for limit in LIMITS]
+    title = "Searches within these multiples of the optimum"
+    return Sheet(title, ("method", "samples"), headers, rows, "empirical distribution (ECDF)")
+
+
+def standings(every: Sequence[Scores], kind: str) -> Sheet:
+    """Return how methods stand, the best first: a row of each."""
+    common = max(set.intersection(*(set(scores.counts) for scores in every)))
+    counts = sorted({count for scores in every for count in scores.counts})
+    found = sorted(zip(ranks(every, common), every, strict=True), key=lambda each: each[0])
+    rows = [
+        (
+            scores.method,
+            str(scores.seeds),
+            f"{mean:.2f} [{low:.2f}, {high:.2f}]",
+            *(_mean(scores, count) for count in counts),
+            _seconds(scores),
+        )
+        for (mean, low, high), scores in found
+    ]
+    headers = ("seeds", "rank", *(f"{count:,}" for count in counts), "seconds")
+    note = (
+        f"value / optimum after so many samples, geometric means over {len(every[0].problems)} "
+        f"problems; rank after {common:,}, mean and 95 % interval over them; seconds of a search"
+    )
+    return Sheet(f"Standings ({kind})", ("method",), headers, rows, note)
+
+
+def _mean(scores: Scores, count: int) -> str:
+    if count not in scores.counts:
+        return "-"
+    return f"{FIGURES['geometric mean'](scores.at(count)):.4g}"
+
+
+def _seconds(scores: Scores) -> str:
+    """Return how long a search took, if that is known."""
+    seconds = scores.seconds / (scores.seeds * len(scores.problems))
+    return f"{seconds:.3g}" if np.isfinite(seconds) else "-"
+
+
+def _pair_rows(first: Scores, other: Scores) -> Iterator[tuple[str, ...]]:
+    counts = [(count, count) for count in first.counts if count in other.counts]
+    if other.counts[-1] not in first.counts and _HALF_WAY in first.counts:
+        counts.append((_HALF_WAY, other.counts[-1]))
+    for one, against in counts:
+        ratio, low, high = paired(first.at(one), other.at(against))
+        yield other.method, f"{one:,}", f"{against:,}", f"{ratio:.3f}", f"[{low:.3f}, {high:.3f}]"
+
+
+def problem_rows(every: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+    """Yield a row for every method, problem and number of samples."""
+    for scores in every:
+        for held, ratios, valid in zip(scores.problems, scores.ratios, scores.valid, strict=True):
+            facts = (scores.method, held.network, held.layer, held.machine, held.objective)
+            for count, ratio, share in zip(scores.counts, ratios, valid, strict=True):
+                yield *facts, count, f"{ratio:.6f}", f"{share:.4f}"

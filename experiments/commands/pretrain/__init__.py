@@ -1,6 +1,5 @@
 """``maestro-env pretrain``: train the mapper prior, or make its labels."""
 
-from maestro_env.experiments.commands.pretrain.flags import Config
-from maestro_env.experiments.commands.pretrain.job import execute
+from maestro_env.experiments.commands.pretrain.job import Config, execute
 
 __all__ = ["Config", "execute"]

@@ -2,25 +2,142 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.experiments.commands.sweep.description import read_sweep
-from maestro_env.experiments.commands.sweep.flags import Config
-from maestro_env.experiments.commands.sweep.plan import print_plan
-from maestro_env.experiments.commands.sweep.report import report
-from maestro_env.experiments.commands.sweep.slurm import write_script
-from maestro_env.experiments.shell.files import safe_name
-from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell import flags
+from maestro_env.experiments.shell.files import safe_name, write_csv, write_text
+from maestro_env.experiments.shell.flags import (
+    UsageError,
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+)
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.claims import Claim
+from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.store.directory import Claim
 from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.checks import check, measure
 from maestro_env.experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
-from maestro_env.experiments.study.sweep.results import TABLE
+from maestro_env.experiments.study.sweep.results import (
+    SUMMARY,
+    TABLE,
+    collect,
+    summarize,
+    summary_sheet,
+)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Search every cell that a file describes; write one table, and totals of the networks.
+
+    Processes of several machines can work on one directory.
+    """
+
+    config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
+    dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    shard: str | None = option(
+        None, "search only a part, such as 2/4 for the second of four", value="i/n"
+    )
+    slurm: int | None = option(
+        None, "write a Slurm script of this many tasks; search nothing", 1, 100_000, kind=int
+    )
+    out: str | None = out_option()
+    resume: bool = resume_option()
+
+
+def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, float]) -> None:
+    """Print the cells and chunks of a sweep, and the core-hours they take."""
+    cells = sweep.cells_of_mapper
+    rows = [
+        (
+            mapper,
+            f"{cells:,}",
+            f"{math.ceil(cells / sizes[mapper]):,}",
+            significant(seconds[mapper], 3),
+            significant(cells * seconds[mapper] / 3600, 3),
+        )
+        for mapper in sweep.mappers
+    ]
+    total = cells * sum(seconds.values()) / 3600
+    _, layers, hardware, objectives, seeds = sweep.shape
+    title = (
+        f"{sweep.cells:,} cells: {layers} layers x {hardware} accelerators x {objectives} "
+        f"objectives x {len(sweep.mappers)} mappers x {seeds} seeds"
+    )
+    note = (
+        f"{significant(total, 3)} core-hours, from a few short searches on this machine. "
+        "A mapper without an estimate failed in them."
+    )
+    columns = ("cells", "chunks", "CPU seconds\nper cell", "core-hours")
+    Sheet(title, ("mapper",), columns, rows, note).print()
+
+
+def report(chunks: Sequence[Chunk], directory: Path) -> None:
+    """Write the table of cells and the summary, and print the summary."""
+    results = collect(chunks, directory / TABLE)
+    rows = list(summarize(results))
+    write_csv(directory / "summary.csv", SUMMARY, rows)
+    sheet = summary_sheet(results, rows)
+    write_text(directory / "summary.md", sheet.markdown())
+    sheet.print()
+    print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")
+
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name=maestro-env-sweep
+#SBATCH --array=1-{tasks}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={jobs}
+#SBATCH --requeue
+#SBATCH --output={log}
+# Tasks claim chunks of cells in a directory that all nodes see. Submitted again, it does the rest.
+cd {place} || exit
+exec {command}
+"""
+
+
+def write_script(config: Config, directory: Path) -> Path:
+    """Write the script into a directory of the sweep and return its path.
+
+    Raises:
+        UsageError: a directory whose name no comment of a script can hold.
+    """
+    path = directory.resolve() / "sweep.sbatch"
+    if not str(path).isprintable():
+        raise UsageError(f"--slurm: {directory} is not printable; give another --out")
+    asked = replace(config, slurm=None, out=str(path.parent), resume=True)
+    script = _SCRIPT.format(
+        tasks=config.slurm,
+        jobs=config.jobs,
+        log=shlex.quote(f"{path.parent}/slurm-%a.txt"),
+        place=shlex.quote(str(Path.cwd())),
+        command=shlex.join([*_program(), *flags.to_flags(asked)]),
+    )
+    write_text(path, script)
+    return path
+
+
+def _program() -> list[str]:
+    """Return how this process's user starts the command, wherever the path leads elsewhere."""
+    started = Path(sys.argv[0])
+    if started.name == flags.PROGRAM:
+        return [str(started.absolute()), "sweep"]
+    return [sys.executable, "-m", "experiments", "sweep"]
 
 
 def execute(config: Config) -> int:
