@@ -24,6 +24,7 @@ from maestro_env.experiments.papers.paper.ledger import Run, in_turn
 from maestro_env.experiments.search.cells import Finished, SearchRecord
 from maestro_env.experiments.shell.files import distinct_name
 from maestro_env.experiments.store.records import Show
+from maestro_env.experiments.store.running import Running
 
 REPOSITORY = Path(__file__).parents[2]
 LAYER = "gemm:M=64,N=64,K=64"
@@ -88,12 +89,11 @@ def test_every_item_is_made_at_the_quick_scale(
 ) -> None:
     pytest.importorskip("stable_baselines3")
 
-    def read(_: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
+    def run_rest(_: Running, runs: Iterable[Run]) -> dict[Run, Finished]:
         return {run: searched(run) for run in runs}
 
     if not real:
-        monkeypatch.setattr(job, "run_rest", lambda *_: 0)
-        monkeypatch.setattr(job, "read", read)
+        monkeypatch.setattr(job, "run_rest", run_rest)
         monkeypatch.setattr(
             "maestro_env.experiments.papers.paper.items.fig4.stability",
             partial(stability, splits=2),
