@@ -1,6 +1,6 @@
 """The splits of the benchmark: which problems a method is scored on, and with which budget.
 
-What training may use is in ``problems.training``: the zoo's layers but those of the held network,
+What training may use is in ``problems.drawn``: the zoo's layers but those of the held network,
 and layers and accelerators that ``drawn`` draws. The accelerator ``held`` is in none of it.
 """
 
