@@ -27,7 +27,7 @@ from maestro_env.evaluation.cost import unit_of
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.dataset import writer
 from maestro_env.experiments.search.searches import Recorder, run_search
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mappers.random import LogRandomMapper
 

@@ -27,7 +27,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.experiments.commands.optima.cells import cells_of
 from maestro_env.experiments.commands.optima.flags import Config as OptimaConfig
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KEY, read_table
 from maestro_env.optimum.solving import Limits

@@ -14,7 +14,7 @@ from compare_helpers import LAYER, cell, cells, compare, tables
 from run_helpers import ended, load, start, trace_rows, wait_for
 
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 
 MAPPERS = "random,logging"
 MANY = ",".join([MAPPERS, *(f"ga:population={size}" for size in range(20, 28))])
@@ -123,7 +123,7 @@ import socket, sys
 from pathlib import Path
 if {host!r}:
     socket.gethostname = lambda: {host!r}
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 claim = Claim(Path({str(path)!r}))
 assert claim.take()
 print("held", flush=True)

@@ -31,7 +31,7 @@ from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet, significant
-from maestro_env.experiments.store.directory import only_process
+from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.optimum.solving import Limits

@@ -1,4 +1,4 @@
-"""Layers, machines and objectives drawn at random, as networks, chips and their users have them.
+"""Layers, machines and objectives drawn at random, and training problems by number.
 
 Ranges hold the layers of the zoo, the presets and the published chips.
 """

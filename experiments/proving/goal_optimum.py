@@ -11,7 +11,7 @@ from maestro_env.base.errors import ModelError
 from maestro_env.experiments.proving.proof import bear_out, prove
 from maestro_env.experiments.proving.records import ProofRecord
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.store.directory import claimed
+from maestro_env.experiments.store.claims import claimed
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded

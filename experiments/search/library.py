@@ -23,7 +23,7 @@ from maestro_env.experiments.shell.files import (
     user_cache,
     write_record,
 )
-from maestro_env.experiments.store.directory import claimed
+from maestro_env.experiments.store.claims import claimed
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

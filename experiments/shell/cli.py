@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,6 +35,7 @@ def command_names() -> list[str]:
     return sorted(_paths())
 
 
+@cache
 def _paths() -> dict[str, Path]:
     """Return the module of each command: a file or a folder."""
     found = [path for room in _ROOMS for path in (_EXPERIMENTS / room).glob("[!_]*")]

@@ -14,6 +14,6 @@ def print_lines(*lines: str, flush: bool = False) -> None:
 
 
 def print_errors(*lines: str) -> None:
-    """Print lines on stderr, as ``say`` does."""
+    """Print lines on stderr, escaped alike."""
     for line in lines:
         print(printable(line), file=sys.stderr)  # noqa: T201

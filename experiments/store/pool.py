@@ -19,7 +19,7 @@ from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.directory import Claim, remove_abandoned
+from maestro_env.experiments.store.claims import Claim, remove_abandoned
 from maestro_env.experiments.store.records import Pending, Record, Show
 
 _SECONDS_BETWEEN_LOOKS = 0.2

@@ -19,7 +19,7 @@ from maestro_env.experiments.shell.files import (
     write_record,
     write_text,
 )
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.versions import Versions
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Processes that a waiting one starts, and the number of threads for a batch."""
+"""Processes that are started by one that waits for them: no Ctrl-C of their own, no life after it.
+
+Ctrl-C goes to every process of a terminal. Only the first one answers it, and ends the others.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from threading import Thread
-
-from maestro_env.base.checks import require_integer
-from maestro_env.base.errors import MapSpaceError
 
 
 @contextmanager
@@ -40,29 +40,3 @@ def end_with_parent(status: int) -> None:
         os._exit(status)
 
     Thread(target=follow, daemon=True).start()
-
-
-POINTS_A_THREAD = 1024
-"""With fewer points a thread, waking one gains little on a machine under other load."""
-
-_MAX_THREADS = 1024
-
-
-def require_threads(value: object) -> int:
-    """Return an integer from 1 to 1024, or raise a ``MapSpaceError``."""
-    return require_integer("threads", value, MapSpaceError, most=_MAX_THREADS)
-
-
-def fitting_threads(points: int) -> int:
-    """Return the number of threads that suits a batch of ``points``.
-
-    One per 1,024 points, but no more than the processors that this process may use.
-    """
-    return max(1, min(points // POINTS_A_THREAD, processors(), _MAX_THREADS))
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

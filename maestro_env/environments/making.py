@@ -9,8 +9,8 @@ from gymnasium.vector import AutoresetMode
 
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
-from maestro_env.base.processes import fitting_threads
 from maestro_env.base.registry import look_up
+from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv

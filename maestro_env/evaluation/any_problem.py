@@ -19,8 +19,8 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError
 from maestro_env.base.pickling import Recomputed
-from maestro_env.base.processes import require_threads
 from maestro_env.base.real_units import RealFigures
+from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import METRICS, Cost
 from maestro_env.evaluation.models import MODELS, find_model
 from maestro_env.evaluation.objectives import Objective
@@ -234,12 +234,13 @@ class AnyProblem(Recomputed, ABC):
         is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
         metrics, float64[M], NaN where there is no figure.
         """
+        self.columns_of(objective)
         listed: Any = [vector]
         points = self.space.as_points(listed, 1)
         rows = self.evaluate(points)
-        (value,), (status,) = self.score(points, objective)
+        value = objective.function(rows.metrics)[0] if rows.status[0] == OK else math.inf
         seen = _native.observations(rows.metrics)[0]
-        return seen, float(value), int(status), points[0], rows.metrics[0]
+        return seen, float(value), int(rows.status[0]), points[0], rows.metrics[0]
 
     def time(self, points: Points) -> NDArray[np.float64]:
         """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import is_hierarchy
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.problem import AUTO
@@ -95,7 +96,5 @@ def recorded_accelerator(record: Mapping[str, Any]) -> Accelerator:
     Raises:
         LookupError, TypeError, AttributeError, ValueError: something else.
     """
-    from maestro_env.accelerators.hardware import Hardware
-
     (key, *others) = record
     return Hardware(**record) if others or key not in MODELS else room_of(key).recorded(record[key])

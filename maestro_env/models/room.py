@@ -18,8 +18,8 @@ from maestro_env.workloads.layer import Layer
 class Room(ABC):
     """Accelerators and problems of a cost model; ``MODELS`` names the room of each.
 
-    Methods without a body of their own are all that a model needs. The others say what it has to
-    add to tables, pages and explanations.
+    A model needs the abstract methods. The others are what it adds to tables, pages and
+    explanations.
     """
 
     real_units = True

@@ -13,6 +13,7 @@ from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost, buffer_bytes
+from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.mapspace.mapping import Mapping as LoopNest
@@ -107,7 +108,7 @@ class TwoLevels(Room):
         """Return MACs, and the accesses of each memory, by tensor."""
         from maestro_env.explanation import TENSORS, count_energy
 
-        if "proof" not in problem.abilities:
+        if "explanation" not in problem.abilities:
             return {}
         parts = count_energy(cost, problem.hardware)
         rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
@@ -119,7 +120,7 @@ class TwoLevels(Room):
         return {("MACs", "computation"): parts.macs, **named}
 
     def _require_known(self, accelerator: object) -> None:
-        if isinstance(accelerator, Accelerator) and accelerator.MODEL not in ("exact", "maestro"):
+        if isinstance(accelerator, Accelerator) and accelerator.MODEL not in models_with("levels"):
             raise ModelError(
                 f"model {self.model} does not know accelerators of any memories, such as "
                 f"{accelerator.name}; allowed: a Hardware, or model {accelerator.MODEL}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.processes import require_threads
+from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.evaluator import Best
 from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective

@@ -15,13 +15,13 @@ pytest.importorskip("torch", reason="needs the extra rl")
 import torch
 
 from maestro_env.base.errors import UnknownNameError
+from maestro_env.mappers.papers.quantised.layers import Precision, Quantised, quantise, rounded
 from maestro_env.mappers.papers.quantised.quantiser import (
     FORMS,
     QuantisationError,
     codes_between,
     codes_of,
 )
-from maestro_env.mappers.papers.quantised.single import Precision, Quantised, quantise, rounded
 from maestro_env.mappers.parts.threads import one_thread
 
 

@@ -31,14 +31,10 @@ from maestro_env.mappers.papers.value_based.checkpoint import (  # noqa: E402
     AgentsError,
     read_agents,
 )
+from maestro_env.mappers.papers.value_based.episodes import NEWEST, Episodes, play  # noqa: E402
 from maestro_env.mappers.papers.value_based.learner import ValueLearner  # noqa: E402
 from maestro_env.mappers.papers.value_based.qmix import Course  # noqa: E402
-from maestro_env.mappers.papers.value_based.settings import (  # noqa: E402
-    NEWEST,
-    Episodes,
-    Settings,
-    play,
-)
+from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
 from maestro_env.mappers.parts import arrays  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

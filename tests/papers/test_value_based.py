@@ -18,6 +18,7 @@ from maestro_env.base.errors import UnknownNameError  # noqa: E402
 from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch, ReplayError  # noqa: E402
 from maestro_env.mappers.papers.tasks.task import Task  # noqa: E402
+from maestro_env.mappers.papers.value_based.episodes import Episodes, play  # noqa: E402
 from maestro_env.mappers.papers.value_based.learner import (  # noqa: E402
     ValueLearner,
     lambda_returns,
@@ -28,11 +29,7 @@ from maestro_env.mappers.papers.value_based.qmix import (  # noqa: E402
     Qmix,
     Vdn,
 )
-from maestro_env.mappers.papers.value_based.settings import (  # noqa: E402
-    Episodes,
-    Settings,
-    play,
-)
+from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

@@ -1,4 +1,4 @@
-"""One mapping under both cost models, and whether its figures are possible."""
+"""Mappings under both cost models, one or the best of a sweep, and whether figures are possible."""
 
 from __future__ import annotations
 

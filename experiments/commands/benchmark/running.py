@@ -1,4 +1,4 @@
-"""Runs a method on the problems of a split, and keeps what it found as an entry."""
+"""Runs a method on the problems of a split and keeps an entry; scores entries again."""
 
 from __future__ import annotations
 

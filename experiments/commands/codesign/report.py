@@ -35,11 +35,11 @@ from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
-    axes_of,
     front_sheet,
     header_of,
     some_of,
 )
+from maestro_env.experiments.study.sweep.grid_axes import axes_of
 from maestro_env.models import accelerator_record
 
 _MOST_LINES = 10

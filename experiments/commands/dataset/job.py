@@ -24,7 +24,8 @@ from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Sheet
-from maestro_env.experiments.store.directory import ANEW, only_process
+from maestro_env.experiments.store.claims import only_process
+from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import versions
 from maestro_env.mappers import PROVERS, mapper_names

@@ -14,7 +14,8 @@ from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.shell.files import RecordError, is_empty
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Sheet, significant
-from maestro_env.experiments.store.directory import ANEW, CONFIG, remove_abandoned
+from maestro_env.experiments.store.claims import remove_abandoned
+from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.store.running import Running
 from maestro_env.optimum.known import TABLE
 from maestro_env.optimum.solving import Limits

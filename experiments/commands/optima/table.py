@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import write_csv
-from maestro_env.experiments.store.directory import claimed
+from maestro_env.experiments.store.claims import claimed
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, read_table
 
 

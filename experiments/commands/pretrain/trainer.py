@@ -36,7 +36,7 @@ from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.directory import only_process
+from maestro_env.experiments.store.claims import only_process
 from maestro_env.mappers.learners.prior.learner import Learner, sparse_topology
 from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
 from maestro_env.prior.file import PriorFile

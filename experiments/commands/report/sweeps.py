@@ -27,14 +27,12 @@ from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     TOTALS,
-    Axis,
-    axes_of,
     front_sheet,
     least_edp,
-    pictured,
     read_front,
     rounds_of,
 )
+from maestro_env.experiments.study.sweep.grid_axes import Axis, axes_of, pictured
 from maestro_env.experiments.study.sweep.records import (
     CellBest,
     best_mappings,

@@ -1,4 +1,4 @@
-"""The sweep: read its file, search the chunks that are not there yet, write what they found."""
+"""The sweep: its flags, its plan or Slurm script, its searches, and what they found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maestro_env.experiments.shell.flags import (
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet, significant
-from maestro_env.experiments.store.directory import Claim
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.checks import check, measure

@@ -28,7 +28,7 @@ from maestro_env.experiments.search.samples import collect
 from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.directory import claimed, remove_abandoned
+from maestro_env.experiments.store.claims import claimed, remove_abandoned
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import Versions

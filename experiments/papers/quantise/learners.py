@@ -13,7 +13,7 @@ from maestro_env.experiments.papers.quantise.tasks import TASKS, Act
 from maestro_env.experiments.store.records import Show
 
 if TYPE_CHECKING:
-    from maestro_env.mappers.papers.quantised.single import Precision
+    from maestro_env.mappers.papers.quantised.layers import Precision
 
 LEARNERS = {name: name.upper() for name in ("a2c", "ddpg", "dqn", "ppo")}
 """Classes of stable-baselines3."""
@@ -105,7 +105,7 @@ def learn(
         VectorizedActionNoise,
     )
 
-    from maestro_env.mappers.papers.quantised.single import quantise
+    from maestro_env.mappers.papers.quantised.layers import quantise
     from maestro_env.mappers.parts.threads import one_thread
 
     recipe, env = RECIPES[task, learner], TASKS[task]

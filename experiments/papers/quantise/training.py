@@ -81,7 +81,7 @@ class Training(SetupRecord[Trained, Setup]):
         return self.directory / "trainings" / what / how / f"{setup.seed}.json"
 
     def compute(self, show: Show) -> dict[str, Any]:
-        from maestro_env.mappers.papers.quantised.single import Precision
+        from maestro_env.mappers.papers.quantised.layers import Precision
         from maestro_env.mappers.parts.threads import one_thread
 
         setup, task, began = self.setup, TASKS[self.setup.task], time.process_time()

@@ -1,4 +1,4 @@
-"""Training of a transformer in one of the ways of ``schedule``, and its loss."""
+"""Training of a transformer with mixed sparsity (MST): how sparse it is and when, and its loss."""
 
 from __future__ import annotations
 

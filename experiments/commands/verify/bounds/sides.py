@@ -1,4 +1,4 @@
-"""The counts of a level from which its traffic follows, as seen by its array or by its units."""
+"""Ranges of a box, and the counts of a level that its traffic follows from (docs/optimum.md, 3)."""
 
 from __future__ import annotations
 

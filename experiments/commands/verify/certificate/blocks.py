@@ -1,4 +1,4 @@
-"""The blocks of a certificate: what becomes of each box of a list (docs/optimum.md, 9)."""
+"""The blocks of a certificate: what becomes of each box of a list, and its mappings (9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a certificate claims: its header, a line of JSON."""
+"""Reads the files of certificates within limits, and what they claim: a header, a line of JSON."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.mappers.papers.tasks.task import Task
 
 try:
+    from maestro_env.mappers.papers.value_based.episodes import RECENT
     from maestro_env.mappers.papers.value_based.qmix import Course
-    from maestro_env.mappers.papers.value_based.settings import RECENT, Settings
+    from maestro_env.mappers.papers.value_based.settings import Settings
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse agents", str(error.name), "rl") from error
 

@@ -13,7 +13,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.tasks.foraging import Foraging
 from maestro_env.mappers.papers.tasks.improving import Improvement
 from maestro_env.mappers.papers.tasks.task import Task
-from maestro_env.mappers.papers.value_based.settings import Acting, play
+from maestro_env.mappers.papers.value_based.episodes import Acting, play
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

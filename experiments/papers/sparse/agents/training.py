@@ -30,9 +30,9 @@ from maestro_env.mappers.papers.value_based.checkpoint import (
     AgentsError,
     read_agents,
 )
+from maestro_env.mappers.papers.value_based.episodes import REMEMBERED, Episodes, play
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 from maestro_env.mappers.papers.value_based.qmix import Course
-from maestro_env.mappers.papers.value_based.settings import REMEMBERED, Episodes, play
 
 RESETS = 500
 """Episodes that agents are evaluated with after the training; the same ones of all."""

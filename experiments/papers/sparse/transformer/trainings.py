@@ -1,4 +1,4 @@
-"""All trainings of a comparison: what they are made from, which there are, and their report."""
+"""All trainings of a comparison: what they are made from, which there are, and their tables."""
 
 from __future__ import annotations
 
