@@ -300,6 +300,14 @@ def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
     return directory
 
 
+def any_directory(out: str | None, stem: str) -> Path:
+    """Return the directory of a run that may be there, or without ``out`` make a new one."""
+    if out is None:
+        return run_directory(None, stem)
+    ensure_directory(Path(out))
+    return Path(out)
+
+
 def user_cache() -> Path:
     """Return the user's cache directory, by the XDG specification."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))

@@ -36,9 +36,10 @@ from maestro_env.experiments.commands.benchmark.scores import (
 )
 from maestro_env.experiments.problems.labels import Problems, known_optima
 from maestro_env.experiments.problems.splits import SPLITS, find_problems
-from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import (
     RecordError,
+    any_directory,
     read_record,
     run_directory,
     write_csv,
@@ -184,7 +185,8 @@ def run(config: Any) -> int:
     for told in _refuse_or_warn(method, every, split.held, card.training):
         print_errors(f"warning: {told}")
     card.require_fit(config.split, every)
-    directory = _directory(config.out, card)
+    directory = any_directory(config.out, "benchmark")
+    open_directory(directory, COMMAND, {"card": card.entry()})
     problems, optima = proven(every, config.split)
     way_on = f"to continue, repeat the command with --out {directory}"
     with Running(directory, made_here(), config.jobs, way_on=way_on) as running:
@@ -251,10 +253,3 @@ def _card(config: Any, method: Method) -> Card:
 
 def _has_entry(out: str | None) -> bool:
     return out is not None and (Path(out) / CONFIG).exists()
-
-
-def _directory(out: str | None, card: Card) -> Path:
-    directory = files.run_directory(None, "benchmark") if out is None else Path(out)
-    files.ensure_directory(directory)
-    open_directory(directory, COMMAND, {"card": card.entry()})
-    return directory

@@ -9,7 +9,8 @@ from maestro_env.experiments.commands.pretrain.making import make_labels
 from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import labels_digest, read_labels
 from maestro_env.experiments.search.goals import unique
-from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell import cli
+from maestro_env.experiments.shell.files import any_directory
 from maestro_env.experiments.shell.flags import (
     UsageError,
     option,
@@ -91,14 +92,6 @@ def _train(config: Config) -> int:
     settings = Settings(
         config.seed, ",".join(networks), imitation, config.steps, digest, config.density
     )
-    return train(settings, held, labels, _directory(config))
-
-
-def _directory(config: Config) -> Path:
-    if config.out is None:
-        directory = files.run_directory(None, "pretrain")
-    else:
-        directory = Path(config.out)
-        files.ensure_directory(directory)
+    directory = any_directory(config.out, "pretrain")
     open_directory(directory, "pretrain", {})
-    return directory
+    return train(settings, held, labels, directory)

@@ -32,11 +32,12 @@ from maestro_env.experiments.commands.pretrain.lessons import (
 from maestro_env.experiments.problems import drawn
 from maestro_env.experiments.problems.drawn import distinct_layers
 from maestro_env.experiments.problems.labels import Label
-from maestro_env.experiments.shell import cli, files
+from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.experiments.shell.printing import print_errors, print_lines
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.claims import only_process
+from maestro_env.experiments.store.running import Running
 from maestro_env.mappers.learners.prior.learner import Learner, sparse_topology
 from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
 from maestro_env.prior.file import PriorFile
@@ -84,18 +85,15 @@ def train(
 ) -> int:
     """Train in a directory, or go on there, and write the prior; return the exit status."""
     path = directory / "prior.safetensors"
-    with only_process(path):
+    way_on = f"to continue, repeat the command with --out {directory}"
+    with Running(directory, {}, way_on=way_on) as running, only_process(path):
         training = Training(settings, held, labels, directory)
-        try:
-            with Bar("training", training.total, training.done) as bar:
-                training.run(bar.show)
-        except KeyboardInterrupt:
-            print_errors(f"interrupted: to continue, repeat the command with --out {directory}")
-            return cli.INTERRUPTED
+        with Bar("training", training.total, training.done) as bar:
+            training.run(bar.show)
         files.write_bytes(path, training.prior().to_bytes())
-    curve = f", curve: {training.curve}" if training.done else ""
-    print_lines(f"prior: {path}{curve}")
-    return 0
+        curve = f", curve: {training.curve}" if training.done else ""
+        print_lines(f"prior: {path}{curve}")
+    return running.status
 
 
 class Training:
