@@ -21,7 +21,7 @@ from certificate_forger import TINY, tiny
 from optimum_helpers import EDP, every_vector
 from test_architecture_files import ACCELFORGE, TIMELOOP
 
-from maestro_env.accelerators.finding import built_chips, find_hardware, find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.evaluation.evaluator import Evaluator
@@ -60,7 +60,7 @@ def check_certificate(data: bytes) -> None:
 
 
 def accelerators() -> Iterator[bytes]:
-    yield from (path.read_bytes() for path in built_chips().values())
+    yield from (path.read_bytes() for path in chips_with("memories").values())
     yield from (TIMELOOP.encode(), ACCELFORGE.encode(), b"num_pes: 16\nl1_bytes: 512\n")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from maestro_env.accelerators.finding import built_chips
+from maestro_env.accelerators.finding import chips_with
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import read_json
 from maestro_env.workloads.finding import all_layers
@@ -67,7 +67,7 @@ def flags(rng: Random) -> list[str]:
     bounded = memories or "optimum" in mappers or rng.random() < 0.9
     given = {
         "layer": layer(rng),
-        "hardware": rng.choice([*built_chips()]) if memories else others,
+        "hardware": rng.choice([*chips_with("memories")]) if memories else others,
         "objective": rng.choice(objectives),
         "mapper": ",".join(mappers),
         "samples": between(rng, 1, 200),

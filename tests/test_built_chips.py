@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from maestro_env.accelerators.finding import BUILT, find_hardware, find_hierarchy
-from maestro_env.accelerators.hardware import UNLIMITED
+from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
+from maestro_env.models import model_of
 
-CHIPS = sorted(path.stem for path in BUILT.glob("*.yaml"))
+CHIPS = chips_with("memories")
 PAGE = (Path(__file__).parents[1] / "docs" / "hierarchy.md").read_text(encoding="utf-8")
 
 # Units along each fan-out.
@@ -32,18 +33,19 @@ TOPS = {"eyeriss": 0.0672, "nvdla": 4.096, "tpu_v1": 91.75}
 
 
 def test_chips_have_the_published_arrays_and_peaks() -> None:
-    chips = {name: find_hierarchy(name) for name in CHIPS}
-    units = {
-        name: [each.size for each in chip.elements if isinstance(each, FanoutElement)]
-        for name, chip in chips.items()
-    }
-    assert units == UNITS
+    chips = {name: find_hierarchy(name) for name in UNITS}
+    assert {name: units_of(chip) for name, chip in chips.items()} == UNITS
     peaks = {
         name: 2e-6 * math.prod(UNITS[name]) * chip.clock_mhz
         for name, chip in chips.items()
         if chip.clock_mhz
     }
     assert peaks == pytest.approx(TOPS, rel=1e-3)
+
+
+def units_of(chip: Hierarchy) -> list[int]:
+    """Units along each fan-out."""
+    return [each.size or 1 for each in chip.elements if isinstance(each, FanoutElement)]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,7 @@ def test_buffers_have_the_published_sizes(name: str, buffers: tuple[str, ...], s
 
 def test_the_table_of_chips_is_that_of_their_files() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([\d,]+) \|.*\| ([\d,]+|unknown) \|", PAGE, re.MULTILINE)
-    clocks = {name: find_hierarchy(name).clock_mhz for name in CHIPS}
+    clocks = {name: find_hierarchy(name).clock_mhz for name in UNITS}
     assert [(name, macs, clock) for name, macs, clock in rows] == [
         (name, f"{math.prod(UNITS[name]):,}", f"{clocks[name]:,.0f}" if clocks[name] else "unknown")
         for name in ("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla")
@@ -81,14 +83,15 @@ def test_the_example_of_the_page_is_the_file() -> None:
 def test_all_units_of_a_chip_can_work(name: str) -> None:
     plain = {"step_cycles": 0, "load_cycles": 0}
     chip = find_hierarchy(name)
+    units = units_of(chip)
     elements = [
         replace(each, **plain) if isinstance(each, MemoryElement) else each
         for each in chip.elements
     ]
     chip = replace(chip, elements=elements)
     # Filters along the first fan-out, channels along the others, every tile of one word.
-    dims = ["K", *"CR"[: len(UNITS[name]) - 1]]
-    shape = Shape({**dict(zip(dims, UNITS[name], strict=True)), "P": 4})
+    dims = ["K", *"CR"[: len(units) - 1]]
+    shape = Shape({**dict(zip(dims, units, strict=True)), "P": 4})
     loops = iter([[(dim, 1)] for dim in dims])
     mapping = [
         next(loops) if isinstance(each, FanoutElement) else [("P", 1)] * (not index)
@@ -115,7 +118,7 @@ def test_a_chip_is_found_by_name_and_a_file_by_its_path(tmp_path: Path) -> None:
 
 # ---- The same chips with two buffers ------------------------------------------------------------
 
-# Where the two forms differ; the notes in chips.py say why.
+# Where the two forms differ; the notes in the files say why.
 REGISTERS = {"l1_bytes"}
 DIFFERENT = {
     "eyeriss": set(),
@@ -124,7 +127,7 @@ DIFFERENT = {
     "simba": set(),
     "tpu_v1": {*REGISTERS, "l2_bytes", "offchip_bw"},
 }
-TWO_BUFFERS = {name: "nvdla_large" if name == "nvdla" else name for name in CHIPS}
+TWO_BUFFERS = {name: "nvdla_large" if name == "nvdla" else name for name in DIFFERENT}
 
 
 def words(memory: MemoryElement, chip: Hierarchy) -> int:
@@ -159,7 +162,7 @@ def two_buffers(chip: Hierarchy, pes: int) -> dict[str, float | None]:
     }
 
 
-@pytest.mark.parametrize("name", CHIPS)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_the_form_with_two_buffers_says_the_same_but_for_its_note(name: str) -> None:
     hardware = find_hardware(TWO_BUFFERS[name])
     built = two_buffers(find_hierarchy(name), hardware.num_pes)
@@ -185,3 +188,16 @@ def test_what_differs_differs_by_what_the_notes_say() -> None:
 def buffers_of(chip: Hierarchy) -> list[MemoryElement]:
     """Memories below the first."""
     return [each for each in chip.elements[1:] if isinstance(each, MemoryElement)]
+
+
+def test_a_file_of_ones_own_may_have_both_forms(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "two_buffers: {note: small, num_pes: 8, l1_bytes: 1KB}\nmemories: [{memory: M}]"
+    )
+    assert find_hardware(str(path)) == Hardware(8, l1_bytes=1024, name="mine")
+    assert find_hierarchy(str(path)) == Hierarchy([MemoryElement(name="M")], name="mine")
+    assert model_of(str(path)) == "hierarchy"
+    path.write_text("memories: [{memory: M}]")
+    with pytest.raises(HardwareError, match="in a block two_buffers beside the memories"):
+        find_hardware(str(path))

@@ -17,7 +17,7 @@ from sweep_helpers import rows as table
 from test_codesign import brute_force, figures_of
 
 from maestro_env.accelerators.entries import bits_text, sized_bits
-from maestro_env.accelerators.finding import built_chips, find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.technologies import find_technology
@@ -175,7 +175,7 @@ def test_energies_follow_the_sizes(done: Path) -> None:
     assert 0 < energies[0] < energies[1] < 7
 
 
-@pytest.mark.parametrize("name", built_chips())
+@pytest.mark.parametrize("name", chips_with("memories"))
 def test_without_sizes_the_memories_above_the_array_change(name: str) -> None:
     grid = make_grid(Config("alexnet", hardware=name, area=1e3))
     chip = find_hierarchy(name)

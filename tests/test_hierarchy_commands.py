@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from maestro_env.accelerators.finding import BUILT, find_hierarchy, known_hardware
+from maestro_env.accelerators.finding import chips_with, find_hierarchy, known_hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.pricing import has_energies, with_energies
 from maestro_env.accelerators.technologies import find_technology
@@ -39,7 +39,7 @@ from maestro_env.workloads.finding import find_layer
 
 LAYER = "conv:K=8,C=8,Y=10,X=10,R=3,S=3"
 GEMMINI = ("--hardware=gemmini", "--samples=60")
-CHIPS = [path.stem for path in BUILT.glob("*.yaml")]
+CHIPS = [*chips_with("memories")]
 SMALL = """
 clock_mhz: 100
 memories:

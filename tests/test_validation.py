@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from commands import validation
 
-from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.experiments.commands.validation.eyeriss import BATCH, MEASURED
 from maestro_env.experiments.commands.validation.row_stationary import MAPPINGS, chip, predict
 
-EYERISS = CHIPS["eyeriss"].hardware
+EYERISS = find_hardware("eyeriss")
 TOTAL_MS = (20.9, 41.9, 23.6, 18.4, 10.5)
 """With loading, from the table that the other measurements are from."""
 

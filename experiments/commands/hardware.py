@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.accelerators.chips import CHIPS
-from maestro_env.accelerators.finding import built_chips
-from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
+from maestro_env.accelerators.finding import chip_notes, chips_with, known_hardware
+from maestro_env.accelerators.hardware import DESCRIPTIONS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 from maestro_env.evaluation.problem import AUTO, find_schema
 from maestro_env.experiments.shell.printing import print_lines
@@ -30,12 +29,12 @@ _NOTE = "3x3 schema: what --schema auto takes for a convolution with a window of
 
 def execute(config: Config) -> int:
     """Print, and return the exit status."""
-    machines = [*PRESETS.values(), *(chip.hardware for chip in CHIPS.values())]
-    rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
+    rows = [
+        (each.name, each.technology.name, *_figures(each)) for each in known_hardware().values()
+    ]
     Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
-    print_lines(*(f"{name}: {text}" for name, text in DESCRIPTIONS.items()))
-    print_lines(*(f"{name}: {chip.source}; {chip.note}" for name, chip in CHIPS.items()))
-    chips = ", ".join(built_chips())
+    print_lines(*(f"{name}: {text}" for name, text in {**DESCRIPTIONS, **chip_notes()}.items()))
+    chips = ", ".join(chips_with("memories"))
     print_lines(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
     print_lines("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
     return 0

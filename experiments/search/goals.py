@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import built_chips
+from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.any_problem import AnyProblem
@@ -80,7 +80,7 @@ class AnyProblemConfig(ProblemConfig):
     """The same flags where accelerators with any memories are allowed too."""
 
     hardware: str = option(
-        "unlimited", f"{HARDWARE_HELP}; with all memories: {', '.join(built_chips())}"
+        "unlimited", f"{HARDWARE_HELP}; with all memories: {', '.join(chips_with('memories'))}"
     )
     model: str = option(
         AUTO,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
-from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.entries import read_fields
 from maestro_env.accelerators.files import accelforge, timeloop
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
@@ -25,11 +26,13 @@ from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml_file
 
 BUILT = Path(__file__).with_name("built")
-"""The folder of chips with all their memories, one file each."""
+"""The folder of published chips, a file each: with all their memories, two buffers, or both."""
 
 _YAML = (".yaml", ".yml")
 # Readers of other tools by the key of their architectures.
 _TOOLS = {"architecture": timeloop, "arch": accelforge}
+# What an accelerator with two buffers may say of itself, for people.
+_SAID = ("source", "note")
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -43,14 +46,47 @@ _M_KEYS = {
 
 def known_hardware() -> dict[str, Hardware]:
     """Return presets and published chips by name."""
-    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
+    return {name: found for name in hardware_names() if (found := named_hardware(name))}
+
+
+def hardware_names() -> list[str]:
+    """Return the names of presets and published chips."""
+    return [*PRESETS, *chips_with("two_buffers")]
+
+
+def named_hardware(name: str) -> Hardware | None:
+    """Return the preset or published chip of a name, None for another name."""
+    path = chips_with("two_buffers").get(name)
+    return PRESETS.get(name) if path is None else _from_chip(path)
+
+
+@cache
+def chips_with(form: Literal["memories", "two_buffers"]) -> dict[str, Path]:
+    """Return the files of the published chips that have a form, by name."""
+    files = {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
+    return {
+        name: path
+        for name, path in files.items()
+        if f"\n{form}:" in path.read_text(encoding="utf-8")
+    }
+
+
+def chip_notes() -> dict[str, str]:
+    """Return where the figures of two buffers of each published chip are from, what they mean."""
+    roots = {
+        name: read_yaml_file(path, HardwareError)["two_buffers"]
+        for name, path in chips_with("two_buffers").items()
+    }
+    return {
+        name: "; ".join(root[key].text().strip() for key in _SAID) for name, root in roots.items()
+    }
 
 
 def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a chip of ``CHIPS``, a ``.yaml`` file (of ours, or
+        text: a preset or its alias, a published chip, a ``.yaml`` file (of ours, or
             an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
@@ -62,10 +98,8 @@ def find_hardware(text: str | Hardware) -> Hardware:
     if isinstance(text, Hardware):
         return text
     require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
-    name = ALIASES.get(text, text)
-    named = known_hardware()
-    if name in named:
-        return named[name]
+    if named := named_hardware(ALIASES.get(text, text)):
+        return named
     if "=" in text:
         return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
     path = Path(text)
@@ -78,14 +112,16 @@ def find_hardware(text: str | Hardware) -> Hardware:
         }
         found = read_entries(_m_entries(path), readers, HardwareError)
         return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
-    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+    raise UnknownNameError(
+        "hardware", text, [*hardware_names(), "FILE.yaml", "FILE.m", "num_pes=N,..."]
+    )
 
 
 def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """Return the accelerator with all its memories that a text names, or the accelerator itself.
 
     Args:
-        text: a chip of ``BUILT``, a ``.yaml`` file (docs/hierarchy.md), of ours or an architecture
+        text: a published chip, a ``.yaml`` file (docs/hierarchy.md), of ours or an architecture
             of Timeloop or AccelForge, or the lines of one of ours.
 
     Raises:
@@ -95,7 +131,7 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """
     if isinstance(text, Hierarchy):
         return text
-    named = built_chips()
+    named = chips_with("memories")
     require_type("accelerator", text, str, f"one of {', '.join(named)} or a file, or a Hierarchy")
     if "\n" in text:
         return read_hierarchy(text)
@@ -139,11 +175,11 @@ def _read(path: Path) -> tuple[Part, ModuleType | None]:
 def is_hierarchy(text: str) -> bool:
     """Say whether what a text names is described with all its memories, not with two buffers alone.
 
-    That is a chip of ``BUILT``, a file with ``memories``, or an architecture of another tool that
+    That is a published chip, a file with ``memories``, or an architecture of another tool that
     two buffers cannot say. A file that cannot be read is none: what is wrong with it is said where
     it is read.
     """
-    if text in built_chips():
+    if text in chips_with("memories"):
         return True
     if Path(text).suffix not in _YAML:
         return False
@@ -160,9 +196,12 @@ def is_hierarchy(text: str) -> bool:
     return False
 
 
-def built_chips() -> dict[str, Path]:
-    """Return the files of the chips of ``BUILT``, by name."""
-    return {path.stem: path for path in sorted(BUILT.glob("*.yaml"))}
+@cache
+def _from_chip(path: Path) -> Hardware:
+    found = _from_yaml(path)
+    # Random streams of searches follow from how the clock is written: as a whole number, if it is.
+    clock = found.clock_mhz
+    return found if clock is None or clock != int(clock) else replace(found, clock_mhz=int(clock))
 
 
 def _from_yaml(path: Path) -> Hardware:
@@ -170,12 +209,18 @@ def _from_yaml(path: Path) -> Hardware:
     root, tool = _read(path)
     if tool:
         return two_buffers(tool.read_hierarchy(root, path.stem), root)
-    if "memories" in root:
+    if "two_buffers" in root:
+        root = root["two_buffers"]
+    elif "memories" in root:
         root["memories"].fail(
             "not read here, where accelerators have two buffers; allowed: the fields of Hardware, "
-            "or model hierarchy"
+            "in the file or in a block two_buffers beside the memories, or model hierarchy"
         )
-    entries = ((part.where, key, _text(key, part)) for key, part in root.named().items())
+    entries = (
+        (part.where, key, _text(key, part))
+        for key, part in root.named().items()
+        if key not in _SAID
+    )
     return _made(str(path), read_fields(entries), path.stem)
 
 

@@ -58,8 +58,11 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
             "technology": _technology,
             "memories": lambda part: [_element(each, readers) for each in part.items()],
             "mac": lambda part: MacElement(**_read(part, _MAC)),
+            # The form of cost models of two levels, which they read themselves.
+            "two_buffers": Part.named,
         },
     )
+    values.pop("two_buffers", None)
     if "memories" not in values:
         root.fail("memories is missing; it is the list of memories and fan-outs")
     elements, technology = values.pop("memories"), values.pop("technology", None)

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import built_chips, find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
 from maestro_env.accelerators.pricing import area_um2, has_energies, priced
@@ -59,7 +59,7 @@ class AnyMemories(Room):
     def text(self, accelerator: Hierarchy) -> str:
         """Return its name if that is a chip's, else its YAML."""
         name = accelerator.name
-        known = name in built_chips() and find_hierarchy(name) == accelerator
+        known = name in chips_with("memories") and find_hierarchy(name) == accelerator
         return name if known else hierarchy_text(accelerator)
 
     def file_text(self, accelerator: Hierarchy) -> str:

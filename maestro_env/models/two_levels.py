@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import find_hardware, known_hardware, written_entries
+from maestro_env.accelerators.finding import find_hardware, named_hardware, written_entries
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import ModelError
@@ -53,7 +53,7 @@ class TwoLevels(Room):
 
     def text(self, accelerator: Hardware) -> str:
         """Return its name if that is known, else its fields."""
-        known = known_hardware().get(accelerator.name) == accelerator
+        known = named_hardware(accelerator.name) == accelerator
         return accelerator.name if known else accelerator.text()
 
     def file_text(self, accelerator: Hardware) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
@@ -75,7 +75,7 @@ def compare(nodes: int) -> None:
 
 
 def _compare(measured: Measured, nodes: int) -> tuple[str, ...]:
-    hardware = CHIPS["eyeriss"].hardware
+    hardware = find_hardware("eyeriss")
     layer = measured.layer
     problem = Problem(MapSpace(layer, hardware, measured.schema))
     assert hardware.clock_mhz is not None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
-from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.finding import named_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import technology_text
 from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
@@ -55,7 +55,7 @@ def _told(verified: Verified) -> Iterator[str]:
     claim = verified.claim
     space, objective = claim.problem.space, claim.objective
     hardware = space.hardware
-    known = known_hardware().get(hardware.name) == hardware
+    known = named_hardware(hardware.name) == hardware
     where = f"{space.layer} on {hardware.name if known else 'an accelerator of its own'}"
     mappings = f"no mapping of {space.schema} ({space.tiles})"
     if math.isinf(claim.bound):

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.finding import named_hardware
 from maestro_env.accelerators.hardware import LATER, Hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import Objective, find_objective
@@ -172,7 +172,7 @@ def _problem(header: dict[str, Any]) -> Problem:
         problem = Problem(space, "exact")
     except MaestroEnvError as error:
         raise CertificateError(str(error)) from None
-    named = known_hardware().get(space.hardware.name, space.hardware)
+    named = named_hardware(space.hardware.name) or space.hardware
     if named != space.hardware:
         raise CertificateError(f"the hardware is called {named.name}, and has other figures")
     _require_within_reach(space)
