@@ -11,11 +11,12 @@ from commands import optimum
 from optimum_helpers import every_vector
 
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.experiments.problems.labels import Held, known_optima
 from maestro_env.experiments.proving.goal_optimum import find_optimum
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
-from maestro_env.experiments.shell.files import DamagedError
+from maestro_env.experiments.shell.files import DamagedError, RecordError, user_cache
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.finding import find_layer
@@ -26,7 +27,10 @@ GOAL = make_goal(ProblemConfig(), find_layer(LAYER), find_hardware(HARDWARE), "e
 
 @pytest.mark.parametrize("proven", [True, False])
 def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
-    proven: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    proven: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = every_vector(GOAL.require("levels").space)
     values, _ = GOAL.require("levels").score(points, GOAL.objective)
@@ -56,6 +60,12 @@ def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
     flags = [f"--layer={LAYER}", f"--hardware={HARDWARE}", f"--out={tmp_path}", "--resume"]
     assert optimum(flags) == 2
     assert said in capsys.readouterr().err
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept = Proof(proof.cell, Limits(), certified=False, directory=user_cache() / "proofs")
+    kept.path.parent.mkdir(parents=True)
+    forge(kept.path)
+    with pytest.raises(RecordError):
+        known_optima([Held(GOAL, LAYER, "mine")], Limits().nodes)
 
 
 @pytest.mark.parametrize("odd", [{"nodes": -1}, {"samples": True}, {"seconds": -0.5}])

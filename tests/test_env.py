@@ -197,9 +197,9 @@ def test_objectives_are_products_of_metrics() -> None:
     rows = np.full((1, len(_native.METRICS)), np.nan)
     rows[0, :4] = [cost.latency_cycles, cost.energy_nj, cost.power_mw, cost.area_um2]
     expected = {"latency": 3.0, "energy": 5.0, "edp": 15.0, "area": 11.0}
-    for name, objective in OBJECTIVES.items():
-        assert objective.of(cost.figures()) == expected[name]
-        assert objective.function(rows).tolist() == [expected[name]]
+    for name, value in expected.items():
+        assert OBJECTIVES[name].of(cost.figures()) == value
+        assert OBJECTIVES[name].function(rows).tolist() == [value]
     assert np.isnan(find_objective("edp", "csv").of(cost.figures()))
 
 

@@ -14,7 +14,7 @@ from hierarchy_simulator import Nest, boundaries, costs, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
@@ -215,7 +215,7 @@ def test_the_bounds_of_a_product_can_be_said_by_hand() -> None:
     )
 
 
-@pytest.mark.parametrize("chip", ["gemmini", "eyeriss", "simba", "tpu_v1", "nvdla"])
+@pytest.mark.parametrize("chip", chips_with("memories"))
 def test_chips_have_bounds_for_all_layers_of_a_network(chip: str) -> None:
     hierarchy = find_hierarchy(chip)
     units = math.prod(each.size or 1 for each in hierarchy.elements if hasattr(each, "size"))

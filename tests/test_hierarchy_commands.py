@@ -332,7 +332,7 @@ def test_what_needs_energies_that_are_not_known_is_left_out_or_refused(
     assert "energy mJ" not in text
     capsys.readouterr()
     assert map_network(["alexnet", *flags, f"--out={tmp_path / 'net'}"]) == 2
-    assert "no energies of own are known" in capsys.readouterr().err
+    assert "model hierarchy knows no energies of own" in capsys.readouterr().err
 
 
 def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

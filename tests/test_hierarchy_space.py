@@ -218,7 +218,7 @@ def test_masks_allow_what_is_valid() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", ["gemmini", "eyeriss", "simba", "tpu_v1", "nvdla"])
+@pytest.mark.parametrize("chip", chips_with("memories"))
 def test_what_masks_draw_on_chips_is_valid(chip: str) -> None:
     rng = np.random.default_rng(0)
     for name in ("resnet18_l2", "mobilenetv2_l2", "bert_base_l4", "gemm:M=1,N=1000,K=2048"):

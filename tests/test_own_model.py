@@ -15,10 +15,12 @@ from commands import compare, run
 from maestro_env import METRICS, MaestroEnv, find_layer
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import MODELS, CostModel
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.status import Rows
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models.room import Room
 from maestro_env.workloads.layer import Layer
@@ -87,11 +89,22 @@ def test_it_is_searched_compared_and_played(tmp_path: Path) -> None:
     macs, pes = find_layer(layer).macs, find_hardware("edge").num_pes
     assert macs / pes <= best["cost"]["latency_cycles"] < macs / 20
     assert best["cost"]["energy_nj"] == macs
+    written = (tmp_path / "run" / "best_mapping.json").read_text()
+    assert Mapping.from_json(written).to_json() == written
     # The records are read back under the same model.
     assert run([*asked, "--resume", f"--out={tmp_path / 'run'}"]) == 0
     contest = [*flags, f"--layers={layer},resnet18_l2", "--mappers=random,ga", "--seeds=2"]
     assert compare([*contest, "--objectives=latency", f"--out={tmp_path / 'compare'}"]) == 0
     assert "ideal" in (tmp_path / "compare" / "table.md").read_text()
+
+
+def test_what_it_does_not_compute_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--hardware=edge", "--model=ideal", "--samples=9", "--objective=area"]) == 2
+    shown = capsys.readouterr().err
+    assert "objective area needs area_um2, which model ideal does not compute for edge" in shown
+    env = MaestroEnv(layer="resnet18_l2", hardware="edge", model="ideal")
+    with pytest.raises(ModelError, match="model ideal has no masks; allowed: exact, maestro, hier"):
+        env.action_masks()
 
 
 def test_environments_show_its_figures() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MacElement, MemoryElement
 from maestro_env.base.real_units import RealFigures
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
@@ -37,7 +37,7 @@ def test_what_needs_an_unknown_clock_or_energy_is_none() -> None:
 
 
 @settings(max_examples=20)
-@given(st.sampled_from(["gemmini", "eyeriss", "simba", "tpu_v1", "nvdla"]), st.data())
+@given(st.sampled_from([*chips_with("memories")]), st.data())
 def test_bits_of_memories_are_the_energy_at_one_picojoule_a_bit(
     name: str, data: st.DataObject
 ) -> None:

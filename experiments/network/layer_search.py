@@ -112,8 +112,9 @@ class SearchSettings:
         problem = goals[0].problem
         if "energy_nj" not in problem.figures:
             raise UsageError(
-                f"no energies of {problem.hardware.name or 'the accelerator'} are known; allowed "
-                "for a network: one with energies in its file"
+                f"model {problem.model} knows no energies of "
+                f"{problem.hardware.name or 'the accelerator'}; allowed for a network: a model and "
+                "an accelerator with energies"
             )
         if self.mapper is not None:
             require_fit([self.mapper], goals)

@@ -212,6 +212,9 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
     Args:
         problems: of one network or several.
         nodes: boxes of mappings after which a search ends without its proof.
+
+    Raises:
+        RecordError: a search has failed; why is printed.
     """
     found: dict[str, KnownOptimum] = {}
     missing: dict[str, Held] = {}
@@ -231,8 +234,11 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
         for key, each in missing.items()
     }
     left = unfinished(proofs.values())
-    if run_records(left, before=len(proofs) - len(left)) == cli.INTERRUPTED:
+    status = run_records(left, before=len(proofs) - len(left))
+    if status == cli.INTERRUPTED:
         raise KeyboardInterrupt
+    if status:
+        raise RecordError(f"an optimum in {directory} could not be proven; the line above says why")
     for key, proof in proofs.items():
         if optimum := proof.kept.found.optimum:
             found[key] = optimum

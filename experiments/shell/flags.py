@@ -199,6 +199,8 @@ def declare(
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:
+    if "bare" not in field.metadata:
+        raise TypeError(f"{field.name} is a field of a config that is not declared by option()")
     return bool(field.metadata["bare"])
 
 

@@ -93,7 +93,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
             done += 1
             if failure:
                 print_errors(failure)
-            if not each.work.ended:
+            if failure or not each.work.ended:
                 status = cli.FAILED
         if len(busy) == len(waiting):
             show(done, f"waiting for {len(busy)} {busy[0].work.NOUN} of other processes")

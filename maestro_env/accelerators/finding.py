@@ -102,7 +102,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return named
     if "=" in text:
         return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
-    path = Path(text)
+    path = chips_with("memories").get(text, Path(text))
     if path.suffix in _YAML:
         return _from_yaml(path)
     if path.suffix == ".m":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping as Figures
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,7 +66,8 @@ class AnyProblem(Recomputed, ABC):
         Raises:
             ModelError: the model has no masks.
         """
-        raise ModelError(f"model {self.model} has no masks; allowed: {', '.join(MODELS)}")
+        others = ", ".join(name for name in MODELS if name != self.model)
+        raise ModelError(f"model {self.model} has no masks; allowed: {others}")
 
     @property
     def masks_complete(self) -> bool:
@@ -85,8 +85,22 @@ class AnyProblem(Recomputed, ABC):
         return {}
 
     def columns_of(self, objective: Objective) -> tuple[int, ...]:
-        """Return the factors of an objective that this model can have, as indices of metrics."""
+        """Return the factors of an objective as indices of metrics.
+
+        Raises:
+            ModelError: the model does not compute one of them.
+        """
+        if not self.figures.issuperset(objective.factors):
+            missing = next(each for each in objective.factors if each not in self.figures)
+            raise ModelError(
+                f"objective {objective.name} needs {missing}, which model {self.model} does not "
+                f"compute for {self.hardware.name or 'this accelerator'}; allowed: objectives of "
+                f"{', '.join(sorted(self.figures))}{self.more_figures}"
+            )
         return objective.columns
+
+    more_figures: ClassVar[str] = ""
+    """What else has more figures, as that message ends."""
 
     def evaluate_mapping(self, mapping: Any) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
@@ -149,7 +163,7 @@ class AnyProblem(Recomputed, ABC):
 
     def files(self, mapping: Any) -> Figures[str, str]:
         """Return what files hold of a mapping, by ending."""
-        return {".json": f"{json.dumps(mapping, default=str)}\n"}
+        return {".json": self.space.json_of(mapping)}
 
     def moved_bits(self, mapping: Any) -> dict[str, float]:
         """Return the bits that memories send and take for a valid mapping, by name."""

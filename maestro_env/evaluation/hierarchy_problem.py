@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,12 @@ from maestro_env import _native
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import NativeProblem
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping, fills_of
-from maestro_env.hierarchy.written import nest_json, nest_lines
+from maestro_env.hierarchy.written import nest_lines
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.space import Points
 
@@ -45,6 +44,7 @@ class HierarchyProblem(NativeProblem):
     """
 
     space: HierarchySpace
+    more_figures: ClassVar[str] = ", or an accelerator with energies"
 
     def __post_init__(self) -> None:
         require_type("space", self.space, HierarchySpace, "a layer's on some accelerator")
@@ -69,10 +69,6 @@ class HierarchyProblem(NativeProblem):
     def show(self, mapping: NestMapping) -> str:
         """Return a mapping as a line for each element."""
         return nest_lines(self.hardware, mapping)
-
-    def files(self, mapping: NestMapping) -> Mapping[str, str]:
-        """Return what files hold of a mapping: JSON."""
-        return {".json": nest_json(self.hardware, mapping)}
 
     def moved_bits(self, mapping: NestMapping) -> dict[str, float]:
         """Return the bits that each memory sends and takes for a valid mapping, by name."""
@@ -130,17 +126,6 @@ class HierarchyProblem(NativeProblem):
             f"no mapping fits: the smallest tiles take these bits: {', '.join(needs)}; raise the "
             f"capacities of {self.hardware.name or 'the accelerator'}"
         )
-
-    def columns_of(self, objective: Objective) -> tuple[int, ...]:
-        """Return the factors of an objective that this model can have, as indices of metrics."""
-        missing = [name for name in objective.factors if name not in self.figures]
-        if missing:
-            raise ModelError(
-                f"objective {objective.name} needs {missing[0]}, which model {MODEL} does not "
-                f"compute for {self.hardware.name or 'this accelerator'}; allowed: objectives of "
-                f"{', '.join(sorted(self.figures))}, or an accelerator with energies"
-            )
-        return objective.columns
 
     @cached_property
     def _native(self) -> _native.HierarchyBatchEvaluator:

@@ -29,9 +29,9 @@ class CostModel:
     Args:
         name: in flags, tables and records.
         room: ``module:class`` of the ``Room`` that handles its accelerators and problems.
-        abilities: names of ``ABILITIES``. Models without ``levels`` have accelerators with any
-            number of memories. One with ``guard`` credits some mappings with results no machine
-            could achieve, so that searches need the guard.
+        abilities: names of ``ABILITIES``. Problems of models with ``levels`` are ``Problem``. One
+            with ``guard`` credits some mappings with results no machine could achieve, so that
+            searches need the guard.
         miscounts_strides: whether most mappings of strided layers get wrong numbers.
         extended: whether it computes in the 80-bit ``long double`` of x86, which other processors
             lack.

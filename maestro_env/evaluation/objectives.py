@@ -143,13 +143,17 @@ OTHERS: Mapping[str, Objective] = by_name(
 OBJECTIVE_NAMES = (*OBJECTIVES, *OTHERS)
 OBJECTIVE_HELP = f"{', '.join(OBJECTIVE_NAMES)}, or a product such as latency*area"
 
-_OF_CSV_ENERGY = by_name(
-    Objective("energy", "CSV nJ", ("csv_energy_nj",), None),
-    Objective("edp", "cycles x CSV nJ", ("latency_cycles", "csv_energy_nj"), None),
-    Objective("ed2p", "cycles^2 x CSV nJ", (*["latency_cycles"] * 2, "csv_energy_nj"), None),
-)
+
+def _of_csv_energy(objective: Objective) -> Objective:
+    """Return an objective with the energy of MAESTRO's CSV in place of ``energy_nj``."""
+    if "energy_nj" not in objective.factors:
+        return objective
+    factors = tuple(f"csv_{name}" if name == "energy_nj" else name for name in objective.factors)
+    return Objective(objective.name, objective.unit.replace("nJ", "CSV nJ"), factors, None)
+
+
 _TOTAL = {**OBJECTIVES, **OTHERS}
-_WITH_ENERGY = {"total": _TOTAL, "csv": {**_TOTAL, **_OF_CSV_ENERGY}}
+_WITH_ENERGY = {"total": _TOTAL, "csv": by_name(*map(_of_csv_energy, _TOTAL.values()))}
 ENERGIES = tuple(_WITH_ENERGY)
 """Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
 

@@ -112,7 +112,7 @@ class Problem(NativeProblem):
 
     def files(self, mapping: Mapping) -> Figures[str, str]:
         """Return what files hold of a mapping: JSON, and MAESTRO's own format."""
-        return {".json": mapping.to_json(), ".m": mapping.to_m(self.layer)}
+        return {**super().files(mapping), ".m": mapping.to_m(self.layer)}
 
     def moved_bits(self, mapping: Mapping) -> dict[str, float]:
         """Return the bits of main memory for a valid mapping; none under a model without it."""

@@ -18,6 +18,7 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import DIMS
+from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import TILES, Points, Space, sizes_up_to, tile_name
 from maestro_env.workloads.layer import Layer
@@ -99,6 +100,10 @@ class HierarchySpace(Space):
                 for memory, fanouts in self._groups
             ],
         )
+
+    def json_of(self, mapping: NestMapping) -> str:
+        """Return what a file holds of a mapping: the loops of each element, by name."""
+        return nest_json(self.hardware, mapping)
 
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors, one for each mapping: nothing in them is to be clipped.

@@ -128,6 +128,10 @@ class Space(Recomputed, ABC):
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
     @abstractmethod
+    def json_of(self, mapping: Any) -> str:
+        """Return what a file holds of a mapping."""
+
+    @abstractmethod
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors, the same for the same mappings but for orders."""
 
@@ -243,6 +247,10 @@ class MapSpace(Space):
         """Return the dimensions that ``l2`` or ``l1`` may compute in parallel."""
         kept = self._kept
         return (kept[LEVELS.index(level)],) if kept else self.parallel_dims
+
+    def json_of(self, mapping: nouns.Mapping) -> str:
+        """Return what a file holds of a mapping."""
+        return mapping.to_json()
 
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors of the same mappings whose L1 tiles fit their L2 tiles."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import Refuse
+from maestro_env.base.reading import open_regular
 from maestro_env.mapspace.parameter import Parameter, choices_at
 from maestro_env.mapspace.space import Points, Space
 
@@ -35,12 +36,14 @@ def opened_checkpoint(path: Path | str, refuse: Refuse) -> Iterator[Any]:
         MaestroEnvError: of that kind.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(each.file_size for each in archive.infolist())
-        if size > _MOST_BYTES:
-            raise ValueError(f"it has {size:,} bytes of arrays; allowed: {_MOST_BYTES:,}")
-        with np.load(path, allow_pickle=False) as file:
-            yield file
+        with open_regular(path) as opened:
+            with zipfile.ZipFile(opened) as archive:
+                size = sum(each.file_size for each in archive.infolist())
+            if size > _MOST_BYTES:
+                raise ValueError(f"it has {size:,} bytes of arrays; allowed: {_MOST_BYTES:,}")
+            opened.seek(0)
+            with np.load(opened, allow_pickle=False) as file:
+                yield file
     except Exception as error:  # noqa: BLE001 (a damaged file makes its readers raise anything)
         raise refuse(f"cannot read the checkpoint {path}: {error}") from None
 

@@ -214,6 +214,8 @@ def test_files_hold_agents_and_what_they_took(
         path.write_bytes(each)
         with pytest.raises(AgentsError, match="cannot read the checkpoint"):
             read_agents(path)
+    with pytest.raises(AgentsError, match="it is not a regular file"):
+        read_agents("/dev/zero")
 
 
 def _header(shape: int) -> bytes:

@@ -40,7 +40,7 @@ def execute(config: Config) -> int:
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
         print_lines(f"optima: {directory}")
-        if config.write and not running.interrupted:
+        if config.write and not running.status:
             _write(records)
     return running.status
 
