@@ -15,6 +15,7 @@ from planted import LATENCY
 
 from maestro_env import mappers
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.errors import ModelError
 from maestro_env.clustering import Samples
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
@@ -24,7 +25,6 @@ from maestro_env.experiments.search.searches import run_search
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store import versions as machine
-from maestro_env.mappers.agents.grouping import AgentsError
 from maestro_env.workloads.finding import find_layer
 
 SAMPLES = 40
@@ -217,9 +217,8 @@ def test_nothing_is_left_of_an_interrupted_search(tmp_path: Path) -> None:
 
 
 def test_values_that_are_no_rewards_are_refused(tmp_path: Path) -> None:
-    # The model exact has no figure for it.
     unknown = find_objective("energy", "csv")
-    with pytest.raises(AgentsError, match=r"random on .*: reward of sample 0 is nan"):
+    with pytest.raises(ModelError, match="needs csv_energy_nj, which model exact does not compute"):
         collect(Goal(goal().problem, unknown, None), "random", SAMPLES, 0, tmp_path)
     assert files(tmp_path) == []
 

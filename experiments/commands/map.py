@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from maestro_env.experiments.network.layer_search import (
     OF_ANY_MEMORIES,
     SearchedLayer,
     SearchSettings,
-    require_of_network,
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from maestro_env.experiments.network.networks import map_layers
@@ -119,6 +118,9 @@ _HEADER = (
 )
 
 
+_Row = dict[str, Any]
+"""What the tables tell of a layer, by the names of ``_HEADER``."""
+
 # Of the sums over layers.
 _ROUNDING = 1e-12
 
@@ -147,18 +149,17 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
     """Look up and check everything that can be before a sample is spent."""
     network = find_network(config.network, parse_dims(config.dim or ""))
     accelerator = config.accelerator()
-    require_of_network(config.objective)
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, accelerator, config.objective) for layer in network.layers]
+    if settings.mapper is not None and (settings.mapper == "all" or "," in settings.mapper):
+        raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
+    settings.require_fit(goals)
     warnings = [goal.problem.stride_warning() for goal in goals]
     if settings.mapper is None:
         given = [(goal.require("levels"), goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
-    elif settings.mapper == "all" or "," in settings.mapper:
-        raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
     print_errors(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
-    settings.require_fit(goals)
     if config.library is None:
         return network, goals, None
     require(goals[0].problem, "levels", "--library")
@@ -171,12 +172,13 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
     network = mapped.network
     if mapped.mapped:
-        choices, bound = mapped.choices(), mapped.bound
+        choices, bound, command = mapped.choices(), mapped.bound, _command(config)
         note = schema_note(config, [each.goal for each in mapped.layers])
-        _write(mapped, config, choices, bound, directory)
-        write_report([section_of(mapped, command=_command(config))], directory / "network.md")
+        rows = list(_rows(mapped, choices[-1]))
+        _write(mapped, rows, choices, command, directory)
+        write_report([section_of(mapped, command=command)], directory / "network.md")
         print_lines(*_headline(mapped, choices[-1], bound), "")
-        _brief_layers(mapped, choices[-1], note).print()
+        _brief_layers(rows, note).print()
         print_lines("", f"page: {PROGRAM} report {shlex.quote(str(directory))}")
         print_lines(f"all tables: {directory / 'network.md'}")
     print_lines(*left_out_lines(network), *network.notes)
@@ -216,7 +218,7 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("\n")
 
 
-def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
+def _brief_layers(layers: Sequence[_Row], note: str) -> Sheet:
     """Return the table of the layers that fits a terminal."""
     rows = [
         (
@@ -224,13 +226,13 @@ def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
             *(f"{row[share]:.1%}" for share in ("latency_share", "energy_share")),
             shown_gap(row["gap"]),
         )
-        for row in _rows(mapped, chosen)
+        for row in layers
     ]
     columns = ("count", "latency", "energy", "above\nbound")
     return Sheet("", ("layer", "bottleneck", "found by"), columns, rows, note)
 
 
-def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
+def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[_Row]:
     """Yield what the tables tell of every layer."""
     for (layer, found), cost, vector in zip(
         mapped.mapped, chosen.costs, chosen.vectors, strict=True
@@ -255,13 +257,12 @@ def _best(found: SearchedLayer) -> float:
 
 def _write(
     mapped: MappedNetwork,
-    config: Config,
-    choices: list[Choice],
-    bound: float | None,
+    rows: Sequence[_Row],
+    choices: Sequence[Choice],
+    command: str,
     directory: Path,
 ) -> None:
     """Write the network as JSON and CSV, and the mapping of every layer."""
-    rows = list(_rows(mapped, choices[-1]))
     cells = ([_cell(row[name]) for name in _HEADER] for row in rows)
     write_csv(directory / "layers.csv", _HEADER, cells)
     folder = directory / "mappings"
@@ -277,13 +278,13 @@ def _write(
         "schema": "maestro-env/network/1",
         "network": network.name,
         "hardware": mapped.layers[0].goal.describe()["hardware"],
-        "objective": config.objective,
+        "objective": mapped.layers[0].goal.objective.name,
         "macs": network.macs,
         "left_out": [vars(each) for each in network.left_out],
         "notes": network.notes,
         "unmapped": mapped.unmapped,
-        "bound": bound,
-        "command": _command(config),
+        "bound": mapped.bound,
+        "command": command,
         "choices": [_described(each) for each in choices],
         "layers": rows,
     }

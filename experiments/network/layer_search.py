@@ -15,7 +15,7 @@ from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
 from maestro_env.evaluation.models import MODELS
-from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.search.cells import improvements
 from maestro_env.experiments.search.goals import Goal
@@ -30,7 +30,7 @@ from maestro_env.experiments.store.records import Record, Show
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers import is_own
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.known import optimum_in_table
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.optimum.solving import Limits, opening, solving
 from maestro_env.prior.proposals import PROPOSALS
@@ -47,21 +47,6 @@ def powers_of(objective: Objective) -> Powers:
     """Return how often latency and energy are factors of an objective."""
     latency, energy = map(objective.factors.count, ("latency_cycles", "energy_nj"))
     return latency, energy
-
-
-def require_of_network(name: str) -> None:
-    """Refuse an objective that is no product of sums over layers.
-
-    Raises:
-        UnknownNameError: no such objective.
-        UsageError: it has other factors than latency and energy.
-    """
-    objective = find_objective(name)
-    if sum(powers_of(objective)) < len(objective.factors):
-        raise UsageError(
-            f"objective {name}: allowed for a network: latency, energy, and products of them such "
-            "as edp, ed2p"
-        )
 
 
 @dataclass(frozen=True)
@@ -107,9 +92,15 @@ class SearchSettings:
 
         Raises:
             ModelError: the mapper, or prior and proof, need mappings of two levels.
-            UsageError: no energies are known, of which fronts are too.
+            UsageError: no energies are known, of which fronts are too; or the objective has other
+                factors than latency and energy, and so is no product of sums over layers.
         """
-        problem = goals[0].problem
+        problem, objective = goals[0].problem, goals[0].objective
+        if sum(powers_of(objective)) < len(objective.factors):
+            raise UsageError(
+                f"objective {objective.name}: allowed for a network: latency, energy, and products "
+                "of them such as edp, ed2p"
+            )
         if "energy_nj" not in problem.figures:
             raise UsageError(
                 f"model {problem.model} knows no energies of "
@@ -267,7 +258,7 @@ class _LayerSearch:
         """
         goal, settings, threads = self._work.goal, self._work.settings, self._work.threads
         evaluator = FrontEvaluator(goal.problem, goal.objective, threads=threads)
-        known = known_optimum(goal.problem, goal.objective)
+        known = optimum_in_table(goal.problem, goal.objective)
         if known is not None and known.proven:
             evaluator.evaluate(known.point[np.newaxis])
             self._add(evaluator)
@@ -294,7 +285,7 @@ class _LayerSearch:
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
         problem, given = self._work.goal.require("levels"), [*self._work.start]
-        if known := known_optimum(problem, objective):
+        if known := optimum_in_table(problem, objective):
             given.append(known.point.tolist())
         proposals = np.concatenate([*opening(problem, objective, samples)])
         return np.concatenate([self._vectors(given), proposals])

@@ -21,7 +21,6 @@ from maestro_env.experiments.network.layer_search import (
     LayerRecord,
     SearchedLayer,
     SearchSettings,
-    require_of_network,
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
@@ -90,7 +89,6 @@ def map_network(
         from maestro_env.workloads.files.torch_module import from_torch
 
         found = from_torch(network, example_inputs)
-    require_of_network(objective)
     require_integer("jobs", jobs, UsageError)
     chosen = model_of(hardware) if model == AUTO else model
     accelerator = find_accelerator(hardware, chosen)

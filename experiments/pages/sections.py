@@ -19,7 +19,7 @@ from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shown.tables import Sheet
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.models import room_of
-from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.known import optimum_in_table
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def bound_and_gap(
         best: the value.
         proven: a bound that the search has proven; None for none.
     """
-    known = known_optimum(goal.problem, goal.objective)
+    known = optimum_in_table(goal.problem, goal.objective)
     bounds = (goal.lower_bound, known.bound if known else None, proven)
     bound = max((each for each in bounds if each is not None), default=None)
     return bound, max(best / bound - 1, 0.0) if bound else None

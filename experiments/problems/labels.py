@@ -32,7 +32,7 @@ from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.versions import made_here
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum.known import KnownOptimum, known_optimum
+from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.layer import Layer
 
@@ -219,7 +219,7 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
     found: dict[str, KnownOptimum] = {}
     missing: dict[str, Held] = {}
     for each in problems:
-        known = known_optimum(each.goal.problem, each.goal.objective)
+        known = optimum_in_table(each.goal.problem, each.goal.objective)
         if known is not None and known.proven:
             found[each.key] = known
         else:

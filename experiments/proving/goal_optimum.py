@@ -13,7 +13,7 @@ from maestro_env.experiments.proving.records import ProofRecord
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.store.claims import claimed
 from maestro_env.experiments.store.versions import Versions
-from maestro_env.optimum.known import KnownOptimum, known_optimum
+from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.optimum.solving import Limits
 
@@ -33,7 +33,7 @@ def find_optimum(
         way_out: of a record that cannot be read, for messages.
         search: whether to search if need be.
     """
-    if known := known_optimum(goal.problem, goal.objective):
+    if known := optimum_in_table(goal.problem, goal.objective):
         return known
     try:
         require_bounded(goal.require("levels"), goal.objective)

@@ -271,12 +271,13 @@ def goal_directory(directory: Path, layer: str, objective: str) -> Path:
 
 def write_goals(goals: Mapping[Path, Goal]) -> None:
     """Write the goal of the searches that each directory keeps, or none if one has another goal."""
-    for directory, goal in goals.items():
-        if (path := directory / GOAL).exists():
-            check_same(path, read_record(path, ANEW), _facts(goal))
-    for directory, goal in goals.items():
-        ensure_directory(directory)
-        write_record(directory / GOAL, _facts(goal))
+    every = {directory / GOAL: _facts(goal) for directory, goal in goals.items()}
+    for path, facts in every.items():
+        if path.exists():
+            check_same(path, read_record(path, ANEW), facts)
+    for path, facts in every.items():
+        ensure_directory(path.parent)
+        write_record(path, facts)
 
 
 def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) -> None:

@@ -18,7 +18,6 @@ from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import (
     RecordError,
-    ensure_directory,
     read_record,
     user_cache,
     write_record,
@@ -110,7 +109,6 @@ def read_library(path: Path) -> list[BestKnown]:
 
 def add_to_library(path: Path, entries: Iterable[BestKnown]) -> None:
     """Add to a library, or make it; of one problem and objective it keeps the least value."""
-    ensure_directory(path.parent)
     with claimed(path):
         best: dict[str, dict[str, Any]] = {}
         for each in (*read_library(path), *entries):

@@ -157,10 +157,10 @@ def make_study(
     found = {name: find_layer(name) for name in layers}
     keys = ((name, (each.operator, each.dimensions, each.stride)) for name, each in found.items())
     require_distinct("--layers", keys, "the same problem")
+    places = product(found, unique(objectives))
     goals = {
-        (name, objective): make_goal(config, layer, accelerator, objective)
-        for name, layer in found.items()
-        for objective in unique(objectives)
+        (name, objective): make_goal(config, found[name], accelerator, objective)
+        for name, objective in places
     }
     names, note = find_mappers(*mappers, goals.values())
     require_fit(names, goals.values())

@@ -94,8 +94,8 @@ class AnyProblem(Recomputed, ABC):
             missing = next(each for each in objective.factors if each not in self.figures)
             raise ModelError(
                 f"objective {objective.name} needs {missing}, which model {self.model} does not "
-                f"compute for {self.hardware.name or 'this accelerator'}; allowed: objectives of "
-                f"{', '.join(sorted(self.figures))}{self.more_figures}"
+                f"compute for {self.hardware.name or 'this accelerator'}; allowed: another "
+                f"objective or model{self.more_figures}"
             )
         return objective.columns
 

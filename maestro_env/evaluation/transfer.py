@@ -101,7 +101,11 @@ def start_from(problem: AnyProblem, mapped: Sequence[Mapped], most: int = NEARES
     There are two of each, one for every way to keep sizes; equal mappings are given once.
     """
     space, near = problem.space, nearest(problem, mapped, most)
-    found = [transfer(each.vector, each.problem, problem, keep) for keep in KEEPS for each in near]
+    found = [
+        problem.adopt(each.vector, each.problem, resize)
+        for resize in KEEPS.values()
+        for each in near
+    ]
     points = np.array(found, dtype=np.int32).reshape(len(found), len(space.parameters))
     _, first = np.unique(space.identities(points), return_index=True)
     return points[np.sort(first)]

@@ -93,16 +93,18 @@ def known_optimum(
         MaestroEnvError: no such layer, hardware or objective.
     """
     objective = find_objective(objective)
-    if not isinstance(problem, str | Layer):
-        if hardware is not None:
-            raise ArgumentTypeError(
-                f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
-            )
-    else:
-        layer = find_layer(problem)
-        problem = Problem(
-            MapSpace(layer, find_hardware("unlimited" if hardware is None else hardware))
+    if isinstance(problem, str | Layer):
+        found = find_hardware("unlimited" if hardware is None else hardware)
+        return optimum_in_table(Problem(MapSpace(find_layer(problem), found)), objective)
+    if hardware is not None:
+        raise ArgumentTypeError(
+            f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
         )
+    return optimum_in_table(problem, objective)
+
+
+def optimum_in_table(problem: AnyProblem, objective: Objective) -> KnownOptimum | None:
+    """Return what ``known_optimum`` does of a problem and an objective."""
     if "proof" not in problem.abilities:
         return None
     space = cast(Problem, problem).space
@@ -122,7 +124,7 @@ def known_optimum(
 
 def known_values(problem: AnyProblem, objective: Objective) -> tuple[float, float]:
     """Return value and bound of the known optimum; NaN where nothing is known."""
-    known = known_optimum(problem, objective)
+    known = optimum_in_table(problem, objective)
     return (math.nan, math.nan) if known is None else (known.value, known.bound)
 
 

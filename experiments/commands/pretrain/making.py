@@ -19,7 +19,7 @@ from maestro_env.experiments.store.directory import open_directory
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Record, Show
 from maestro_env.mappers import make_mapper
-from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.known import optimum_in_table
 from maestro_env.optimum.search import OptimumSearch
 
 PROBLEMS = 32
@@ -101,7 +101,7 @@ def make_label(task: Task, rng: np.random.Generator) -> Label | None:
         return None
     evaluator = NearEvaluator(problem, objective)
     make_mapper("ga_log").search(evaluator, _START, rng)
-    known = known_optimum(problem, objective)
+    known = optimum_in_table(problem, objective)
     if known:
         evaluator.evaluate(known.point[np.newaxis])
     evaluator.descend()

@@ -12,15 +12,16 @@ from pathlib import Path
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.experiments.commands.sweep.description import read_sweep
-from maestro_env.experiments.shell import flags
 from maestro_env.experiments.shell.files import safe_name, write_csv, write_text
 from maestro_env.experiments.shell.flags import (
+    PROGRAM,
     UsageError,
     jobs_option,
     option,
     out_option,
     ray_option,
     resume_option,
+    to_flags,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Sheet, significant
@@ -126,7 +127,7 @@ def write_script(config: Config, directory: Path) -> Path:
         jobs=config.jobs,
         log=shlex.quote(f"{path.parent}/slurm-%a.txt"),
         place=shlex.quote(str(Path.cwd())),
-        command=shlex.join([*_program(), *flags.to_flags(asked)]),
+        command=shlex.join([*_program(), *to_flags(asked)]),
     )
     write_text(path, script)
     return path
@@ -135,7 +136,7 @@ def write_script(config: Config, directory: Path) -> Path:
 def _program() -> list[str]:
     """Return how this process's user starts the command, wherever the path leads elsewhere."""
     started = Path(sys.argv[0])
-    if started.name == flags.PROGRAM:
+    if started.name == PROGRAM:
         return [str(started.absolute()), "sweep"]
     return [sys.executable, "-m", "experiments", "sweep"]
 
@@ -148,14 +149,13 @@ def execute(config: Config) -> int:
     sweep, note = read_sweep(config.config)
     if note:
         print_errors(f"note: {note}")
-    if config.dry_run:
+    if config.dry_run or not config.resume:
+        # Before there is a directory.
         check(sweep)
+    if config.dry_run:
         seconds = measure(sweep)
         print_plan(sweep, chunk_sizes(sweep, seconds), seconds)
         return 0
-    if not config.resume:
-        # Before there is a directory.
-        check(sweep)
 
     def make_sizes() -> Mapping[str, int]:
         if config.resume:

@@ -34,7 +34,7 @@ from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
-from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.known import optimum_in_table
 from maestro_env.workloads.finding import find_layer
 
 _CHARGED = "marl_clustered"
@@ -214,7 +214,7 @@ def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
     arenas = []
     for run, searches in problems.items():
         sought = goal(run)
-        optimum = known_optimum(sought.problem, sought.objective)
+        optimum = optimum_in_table(sought.problem, sought.objective)
         contest = (run.layer, run.objective, sought, searches, optimum)
         arenas.append(Arena(*contest, run.model, run.hardware, samples))
     return arenas

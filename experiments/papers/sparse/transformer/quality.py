@@ -19,7 +19,7 @@ from maestro_env.experiments.store.records import SetupRecord, Show, known_field
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.papers.transformer.tokens import of_layer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.known import KnownOptimum, known_optimum
+from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.workloads.finding import models
 
 COUNTS = (1, 10, 100)
@@ -63,7 +63,7 @@ def sought(networks: Sequence[str]) -> Iterator[tuple[Problem, Objective, KnownO
             for machine, name in GOALS:
                 problem = Problem(MapSpace(layers[place], PRESETS[machine]))
                 objective = find_objective(name)
-                optimum = known_optimum(problem, objective)
+                optimum = optimum_in_table(problem, objective)
                 assert optimum is not None
                 yield problem, objective, optimum
 
