@@ -15,8 +15,7 @@ from compare_helpers import section
 from optimum_helpers import EDP, every_vector, problem
 from run_helpers import load
 
-import maestro_env.experiments.commands.optima.job
-import maestro_env.experiments.commands.optima.table
+import maestro_env.experiments.commands.optima
 import maestro_env.experiments.proving.goal_optimum
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS
@@ -25,8 +24,8 @@ from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
-from maestro_env.experiments.commands.optima.cells import cells_of
-from maestro_env.experiments.commands.optima.flags import Config as OptimaConfig
+from maestro_env.experiments.commands.optima import Config as OptimaConfig
+from maestro_env.experiments.commands.optima import cells_of
 from maestro_env.experiments.store.claims import Claim
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KEY, read_table
@@ -135,14 +134,9 @@ def test_the_command_finds_what_the_table_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, table = tmp_path / "out", tmp_path / "table.csv"
-    for module in (
-        maestro_env.experiments.commands.optima.table,
-        maestro_env.experiments.commands.optima.job,
-    ):
-        monkeypatch.setattr(module, "TABLE", table)
-    monkeypatch.setattr(
-        maestro_env.experiments.commands.optima.table, "read_table", lambda: csv_rows(table)
-    )
+    module = maestro_env.experiments.commands.optima
+    monkeypatch.setattr(module, "TABLE", table)
+    monkeypatch.setattr(module, "read_table", lambda: csv_rows(table))
     # Three names of two shapes.
     flags = ["--layers=mobilenetv2_l51,resnet18_l2,resnet18_l1", "--hardware=edge", f"--out={out}"]
     assert optima([*flags, "--objectives=latency", "--nodes=1000", "--write"]) == 0
