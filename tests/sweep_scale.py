@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.experiments.commands.sweep.job import report
+from maestro_env.experiments.commands.sweep import report
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Show

@@ -37,9 +37,8 @@ from maestro_env.experiments.proving.records import ProofState
 from maestro_env.experiments.search.cells import Cell, Finished
 from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.study import plots as of_study
-from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.standings import Contest
-from maestro_env.experiments.study.study import Study
+from maestro_env.experiments.study.study import Study, StudyConfig
 from maestro_env.experiments.study.sweep.grid_axes import axes_of
 from maestro_env.explanation import pictures
 from maestro_env.explanation.bottleneck import Delay

@@ -12,10 +12,9 @@ from maestro_env.experiments.search.named_mappers import MAPPERS_HELP
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.plots import draw
 from maestro_env.experiments.study.standings import Contest
-from maestro_env.experiments.study.study import Study, conduct, make_study
+from maestro_env.experiments.study.study import Study, StudyConfig, conduct, make_study
 from maestro_env.experiments.study.tables import (
     markdown,
     print_tables,

@@ -22,10 +22,9 @@ from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.experiments.shown.tables import shown
-from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.plots import draw_convergence
 from maestro_env.experiments.study.standings import Contest
-from maestro_env.experiments.study.study import Study, conduct, make_study
+from maestro_env.experiments.study.study import Study, StudyConfig, conduct, make_study
 from maestro_env.experiments.study.tables import print_tables
 
 

@@ -15,6 +15,7 @@ from maestro_env.experiments.proving.goal_optimum import find_optimum
 from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
 from maestro_env.experiments.search.goals import (
     GOAL,
+    AnyProblemConfig,
     Goal,
     ProblemConfig,
     goal_directory,
@@ -32,17 +33,56 @@ from maestro_env.experiments.shell.files import (
     read_each,
     read_record,
 )
+from maestro_env.experiments.shell.flags import (
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    svg_option,
+    threads_option,
+)
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.directory import ANEW, CONFIG, open_directory
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import Versions
-from maestro_env.experiments.study.config import StudyConfig
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
 from maestro_env.models import accelerator_record
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
+
+
+@dataclass(frozen=True)
+class _Budget:
+    """The flags that say how much is spent on a problem."""
+
+    samples: int = option(20_000, "evaluations of one search", least=1)
+    seeds: int = option(
+        10, "searches per layer, objective and mapper, one per seed", least=1, most=10_000
+    )
+    seed: int = option(0, "the first seed; the others count up from it")
+    library: str | None = option(
+        None,
+        "library of mapped layers to start from, which map writes; cache: the user's own",
+        value="file",
+    )
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class StudyConfig(AnyProblemConfig, _Budget):
+    """The flags of a study but for its layers, objectives and mappers."""
+
+    threads: int = threads_option()
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option(extended=True)
+    svg: bool = svg_option()
+    verbose: bool = option(False, "print the full tables, the ledger and the times too")
+
 
 _OPTIMUM = "optimum.json"
 _AGAIN = "--resume"

@@ -18,9 +18,9 @@ from maestro_env.base.errors import (
     close_matches,
     quoted,
 )
+from maestro_env.workloads.layer import EXAMPLES as EXAMPLES
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.layer_text import EXAMPLES as EXAMPLES
-from maestro_env.workloads.layer_text import parse_layer as parse_layer
+from maestro_env.workloads.layer import parse_layer as parse_layer
 from maestro_env.workloads.network import Network, gather
 from maestro_env.workloads.zoo import models as models
 

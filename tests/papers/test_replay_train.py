@@ -14,9 +14,9 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
+from maestro_env.experiments.papers.replay.measuring import Worth, worth
 from maestro_env.experiments.papers.replay.returns import difference, sheets, standard_errors
 from maestro_env.experiments.papers.replay.training import Setup, Trained, Training
-from maestro_env.experiments.papers.replay.worth import Worth, worth
 from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import make_sampler
