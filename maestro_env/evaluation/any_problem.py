@@ -85,10 +85,15 @@ class AnyProblem(Recomputed, ABC):
         return {}
 
     def columns_of(self, objective: Objective) -> tuple[int, ...]:
-        """Return the factors of an objective as indices of metrics.
+        """Return the factors of an objective as indices of metrics, if the model has them all."""
+        self.require_figures(objective)
+        return objective.columns
+
+    def require_figures(self, objective: Objective) -> None:
+        """Refuse an objective that is not computed.
 
         Raises:
-            ModelError: the model does not compute one of them.
+            ModelError: the model does not compute one of its factors.
         """
         if not self.figures.issuperset(objective.factors):
             missing = next(each for each in objective.factors if each not in self.figures)
@@ -97,7 +102,6 @@ class AnyProblem(Recomputed, ABC):
                 f"compute for {self.hardware.name or 'this accelerator'}; allowed: another "
                 f"objective or model{self.more_figures}"
             )
-        return objective.columns
 
     more_figures: ClassVar[str] = ""
     """What else has more figures, as that message ends."""
@@ -153,7 +157,7 @@ class AnyProblem(Recomputed, ABC):
         Raises:
             ModelError: the model does not compute the objective.
         """
-        self.columns_of(objective)
+        self.require_figures(objective)
         bound = math.prod(self.least.get(name, math.nan) for name in objective.factors)
         return bound if math.isfinite(bound) else None
 
@@ -237,7 +241,7 @@ class AnyProblem(Recomputed, ABC):
         Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
         Both are those of ``evaluate``.
         """
-        self.columns_of(objective)
+        self.require_figures(objective)
         rows = self.evaluate(points, threads)
         return np.where(rows.status == OK, objective.function(rows.metrics), np.inf), rows.status
 
@@ -248,7 +252,7 @@ class AnyProblem(Recomputed, ABC):
         is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
         metrics, float64[M], NaN where there is no figure.
         """
-        self.columns_of(objective)
+        self.require_figures(objective)
         listed: Any = [vector]
         points = self.space.as_points(listed, 1)
         rows = self.evaluate(points)

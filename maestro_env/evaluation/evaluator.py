@@ -70,6 +70,7 @@ class Evaluator:
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         BudgetError: a budget that is not a positive integer below 2^31.
+        ModelError: an objective with a figure that the problem's model does not compute.
         MapSpaceError: an impossible number of threads, or a start that is not of the space; by the
             methods, points not of the space.
         BudgetExceededError: by the methods, more points than remain; nothing is evaluated.
@@ -86,7 +87,7 @@ class Evaluator:
     ) -> None:
         require_type("problem", problem, AnyProblem, "such as a Problem")
         require_type("objective", objective, Objective, "see find_objective")
-        problem.columns_of(objective)
+        problem.require_figures(objective)
         self.problem = problem
         self.objective = objective
         if budget is not None:

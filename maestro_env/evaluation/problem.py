@@ -105,8 +105,16 @@ class Problem(NativeProblem):
             f"{space.tiles} {self.model} {self.guard}"
         )
 
+    def columns_of(self, objective: Objective) -> tuple[int, ...]:
+        """Return the factors of an objective as indices of metrics, which evaluators have checked.
+
+        Every step of an environment asks it.
+        """
+        return objective.columns
+
     def bound(self, objective: Objective) -> float | None:
         """Return what no mapping goes below; None without a bound, or where figures are free."""
+        self.require_figures(objective)
         free = "guard" in self.abilities and not self.guard
         return objective.bound(self.layer, self.hardware) if objective.bound and not free else None
 

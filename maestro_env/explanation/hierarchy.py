@@ -248,7 +248,7 @@ def _neighbours(
     if not isinstance(evaluator.layer, Layer) or evaluator.conventions != Conventions():
         return (), "of a layer under the conventions of other tools, or of its loops alone"
     problem = HierarchyProblem(HierarchySpace(evaluator.layer, evaluator.hierarchy))
-    problem.columns_of(objective)
+    problem.require_figures(objective)
     try:
         judged = {**OBJECTIVES, objective.name: objective}.values()
         return find_neighbours(problem, mapping, judged), ""
