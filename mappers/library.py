@@ -22,8 +22,8 @@ from maestro_env.evaluation.transfer import (
     layer_octaves,
     transfer,
 )
+from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.moves import refine
-from maestro_env.mappers.agents.paid import Elites
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.parts.arrays import Floats, log_uniform

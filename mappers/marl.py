@@ -12,9 +12,9 @@ import numpy as np
 from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation
+from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.grouping import GroupedMapper, RelativeRewards
 from maestro_env.mappers.agents.moves import explore, refine
-from maestro_env.mappers.agents.paid import Elites
 from maestro_env.mappers.agents.stateless import FusedAgents, StatelessAgents
 from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
@@ -106,7 +106,7 @@ class _MarlSearch:
         points, values = self.start
         actions = self.heads.actions(points)
         self.spent = len(points)
-        self._seen = first_observation(self.evaluator.problem.least)[np.newaxis]
+        self._seen = first_observation(self.evaluator.problem.lower_bounds)[np.newaxis]
         self._rewards = RelativeRewards(self.config.reward)
         self._champion = Elites(1, len(self.agents))
         self._champion.add(actions, values)

@@ -13,7 +13,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem, require
-from maestro_env.mappers.agents.paid import Elites
+from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.base import AskTellMapper
 from maestro_env.mappers.parts.arrays import Floats, log_uniform
 from maestro_env.mappers.parts.operators import Variants

@@ -114,7 +114,9 @@ def test_a_vector_costs_what_its_mapping_does(space: HierarchySpace, seed: int) 
         found = dict(zip(METRICS, rows.metrics[place], strict=True))
         assert found["latency_cycles"] == cost.latency_cycles
         assert found["macs"] == cost.macs == space.layer.macs
-        least = problem.least if status == "ok" else {"latency_cycles": 0.0, "energy_nj": 0.0}
+        least = (
+            problem.lower_bounds if status == "ok" else {"latency_cycles": 0.0, "energy_nj": 0.0}
+        )
         assert least["latency_cycles"] * (1 - 1e-9) <= cost.latency_cycles
         if "energy_nj" in problem.figures:
             assert found["energy_nj"] == cost.energy_nj >= least["energy_nj"] * (1 - 1e-9)
@@ -256,7 +258,7 @@ def test_a_search_gets_near_the_bound() -> None:
     make_mapper("ga").search(evaluator, 2000, np.random.default_rng(0))
     assert evaluator.best is not None
     # All 256 PEs in nearly every cycle.
-    assert evaluator.best.value < 1.05 * evaluator.problem.least["latency_cycles"]
+    assert evaluator.best.value < 1.05 * evaluator.problem.lower_bounds["latency_cycles"]
 
 
 @pytest.mark.parametrize(

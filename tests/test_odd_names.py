@@ -14,7 +14,7 @@ from maestro_env.base.errors import printable
 from maestro_env.experiments.shell.files import run_directory
 from maestro_env.experiments.shown.plots import in_picture
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.shown.tables import Sheet, shown
+from maestro_env.experiments.shown.tables import Table, printable_name
 
 # What breaks the mathematics of a picture, colours a terminal, is markup and an emoji.
 ODD = r"a$\frac{1}$b$" + "\x1b[31m[bold]a[|bold][|b]:smile:"
@@ -69,7 +69,7 @@ def test_comparisons_and_groups_are_drawn_too(
 
 
 def test_a_long_name_is_cut() -> None:
-    assert len(shown("a" * 5_000_000)) == 200
+    assert len(printable_name("a" * 5_000_000)) == 200
     assert in_picture("$" * 5_000_000).count("$") == 197
 
 
@@ -97,8 +97,8 @@ def test_a_bar_shows_names_on_a_terminal_alone(
 
 
 def test_a_name_in_markdown_is_no_html() -> None:
-    sheet = Sheet("<b>n", ("layer",), ("gap",), [("<script>a</script>", "< 1 %")], "L1 for </i>.")
-    text = sheet.markdown()
+    table = Table("<b>n", ("layer",), ("gap",), [("<script>a</script>", "< 1 %")], "L1 for </i>.")
+    text = table.markdown()
     assert "| &lt;script>a&lt;/script> | < 1 % |" in text
     assert "## &lt;b>n" in text
     assert "L1 for &lt;/i>." in text

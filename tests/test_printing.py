@@ -11,7 +11,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell.files import csv_cell, read_csv, write_csv
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.explanation.explanation import explain_mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
@@ -30,13 +30,13 @@ def test_a_line_is_one_line_of_what_a_terminal_shows(capsys: pytest.CaptureFixtu
 
 
 def test_tables_obey_none_of_their_texts(capsys: pytest.CaptureFixture[str]) -> None:
-    Sheet(HOSTILE, ("name",), (HOSTILE,), [(HOSTILE, HOSTILE)], HOSTILE).print()
+    Table(HOSTILE, ("name",), (HOSTILE,), [(HOSTILE, HOSTILE)], HOSTILE).print()
     assert all(line.isprintable() for line in capsys.readouterr().out.split("\n"))
 
 
 def test_markdown_has_no_link_or_image_of_a_name() -> None:
     name = "![a](https://b.c) [d][e] \\](f) <img>"
-    told = Sheet(name, ("name",), (), [(name,)], name).markdown()
+    told = Table(name, ("name",), (), [(name,)], name).markdown()
     assert "](" not in told
     assert "][" not in told
     assert "<img" not in told

@@ -31,7 +31,7 @@ from maestro_env.experiments.search.searches import Recorder
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_json
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.versions import processor, versions
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.arrays import log_uniform
@@ -130,14 +130,14 @@ def execute(config: Config) -> int:
     sections |= {"environments": environments, "copies": copies}
     for name, measure in sections.items():
         title, rows = measure()
-        _sheet(title, rows).print()
+        _table(title, rows).print()
         report[name] = rows
     if config.json is not None:
         write_json(Path(config.json), report)
     return 0
 
 
-def _sheet(title: str, rows: Sequence[FigureRow]) -> Sheet:
+def _table(title: str, rows: Sequence[FigureRow]) -> Table:
     figures = {name: FIGURES[name] for name in rows[0] if name in FIGURES}
     keys = [name for name in rows[0] if name not in FIGURES]
     headers, forms = zip(*figures.values(), strict=True)
@@ -145,7 +145,7 @@ def _sheet(title: str, rows: Sequence[FigureRow]) -> Sheet:
     cells = [
         [form.format(row[name]) for name, form in zip(row, shown, strict=True)] for row in rows
     ]
-    return Sheet(title, keys, headers, cells)
+    return Table(title, keys, headers, cells)
 
 
 def interleaved(works: Sequence[Timed], clock: Clock | None = None) -> list[float]:

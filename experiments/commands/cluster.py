@@ -32,7 +32,7 @@ from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mappers.agents.grouping import refusing, require_agents
 from maestro_env.workloads.finding import find_layer
@@ -105,7 +105,7 @@ def execute(config: Config) -> int:
         path = _path(config, goal)
         write_text(path, found.groups.to_json())
     agents = [(agent, ", ".join(names)) for agent, names in found.groups.items()]
-    Sheet(f"Agents of {title}", ("agent", "parameters"), (), agents).print()
+    Table(f"Agents of {title}", ("agent", "parameters"), (), agents).print()
     search, kept = f"policy {config.policy}, seed {config.seed}", collected.path
     ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:

@@ -18,7 +18,7 @@ from maestro_env.experiments.study.study import Study, StudyConfig, conduct, mak
 from maestro_env.experiments.study.tables import (
     markdown,
     print_tables,
-    sheets,
+    tables,
     write_ledger,
     write_seconds,
     write_table,
@@ -58,8 +58,8 @@ def resolve(config: Config) -> Study:
 
 
 def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool) -> None:
-    tables = list(sheets(study, contests))
-    write_text(directory / "table.md", markdown(study, tables))
+    every = list(tables(study, contests))
+    write_text(directory / "table.md", markdown(study, every))
     write_table(directory / "table.csv", study, contests)
     write_ledger(directory / "ledger.csv", study, contests)
     write_seconds(directory / "seconds.csv", contests)

@@ -24,7 +24,7 @@ from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Sheet, shown
+from maestro_env.experiments.shown.tables import Table, printable_name
 from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
@@ -75,7 +75,7 @@ def _evaluate(config: Config, mapping: Mapping, space: MapSpace) -> int:
     title = f"{layer} ({layer.operator} {layer.dimensions})"
     if space.hardware.name:
         title += f" on {space.hardware.name}"
-    Sheet(title, ("model", "status"), headers, rows).print()
+    Table(title, ("model", "status"), headers, rows).print()
     for problem in problems:
         print_lines(f"{problem.model}: {problem.explain(mapping)}")
     _tell_written(config)
@@ -98,7 +98,7 @@ def _evaluate_nest(config: Config) -> int:
     cost, status = evaluator.evaluate(mapping)
     told = nest_status(evaluator, mapping)
     print_lines(*problem.show(mapping).split("\n"), "")
-    print_lines(shown(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
+    print_lines(printable_name(f"{problem.layer} on {problem.hardware.name or 'hardware'}: {told}"))
     if cost is not None and status == STATUSES[OK]:
         print_lines(*taken(problem, mapping), "")
         _traffic(cost).print()
@@ -106,14 +106,14 @@ def _evaluate_nest(config: Config) -> int:
     return 0 if status == STATUSES[OK] else cli.FAILED
 
 
-def _traffic(cost: HierarchyCost) -> Sheet:
+def _traffic(cost: HierarchyCost) -> Table:
     """Return the words that move between memories."""
     rows = [
         (each.tensor, each.parent, each.child, *map(_shown, (each.parent_words, each.child_words)))
         for each in cost.traffic
     ]
     headers = ("words at\nthe outer", "words at\nthe inner")
-    return Sheet("Words moved", ("tensor", "from or to", "to or from"), headers, rows)
+    return Table("Words moved", ("tensor", "from or to", "to or from"), headers, rows)
 
 
 def _write(config: Config, written: Callable[[Format], str]) -> None:

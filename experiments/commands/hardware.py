@@ -9,7 +9,7 @@ from maestro_env.accelerators.hardware import DESCRIPTIONS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 from maestro_env.evaluation.problem import AUTO, find_schema
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.models import ANY_MEMORIES
 from maestro_env.workloads.layer import Layer
 
@@ -32,7 +32,7 @@ def execute(config: Config) -> int:
     rows = [
         (each.name, each.technology.name, *_figures(each)) for each in known_hardware().values()
     ]
-    Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
+    Table("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
     print_lines(*(f"{name}: {text}" for name, text in {**DESCRIPTIONS, **chip_notes()}.items()))
     chips = ", ".join(chips_with("memories"))
     print_lines(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from maestro_env.experiments.shell.flags import option
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.workloads.finding import all_layers, find_network, models, parse_dims
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
@@ -39,7 +39,7 @@ def _layers(title: str, layers: Iterable[Layer], note: str = "") -> None:
         (layer.name, layer.operator, layer.dimensions, f"{layer.macs:,}", layer.count)
         for layer in layers
     ]
-    Sheet(title, ("name", "operator", "dimensions"), ("MACs", "count"), rows, note).print()
+    Table(title, ("name", "operator", "dimensions"), ("MACs", "count"), rows, note).print()
 
 
 def _network(network: Network) -> None:
@@ -52,7 +52,7 @@ def _network(network: Network) -> None:
         for each in network.left_out
     ]
     if rows:
-        Sheet("Left out", ("name", "operator", "reason"), ("MACs", "share"), rows).print()
+        Table("Left out", ("name", "operator", "reason"), ("MACs", "share"), rows).print()
 
 
 def _share(macs: int | None, total: int) -> tuple[str, str]:

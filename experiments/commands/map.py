@@ -49,7 +49,7 @@ from maestro_env.experiments.shell.flags import (
     threads_option,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Sheet, shown, shown_gap, significant
+from maestro_env.experiments.shown.tables import Table, printable_name, shown_gap, significant
 from maestro_env.experiments.store.running import Running
 from maestro_env.models import ANY_MEMORIES
 from maestro_env.prior.proposals import PROPOSALS, load_prior
@@ -196,13 +196,15 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield found_line(objective, value, above if bound else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
-    yield shown(f"{network.name} on {hardware.name}: {layers}")
+    yield printable_name(f"{network.name} on {hardware.name}: {layers}")
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.peak_macs_per_cycle
     utilization = macs / peak if math.isfinite(peak) else None
     yield from take(choice.latency_cycles, choice.energy_nj, utilization, hardware, choice.real)
     if mapped.unmapped:
-        yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
+        yield printable_name(
+            f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}"
+        )
     if choice.area_um2 is not None:
         area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
         yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
@@ -213,12 +215,14 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     slowest = int(np.argmax(cycles))
     layer, found = mapped.mapped[slowest]
     yield ""
-    yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
+    yield printable_name(
+        f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:"
+    )
     problem = found.goal.problem
     yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("\n")
 
 
-def _brief_layers(layers: Sequence[_Row], note: str) -> Sheet:
+def _brief_layers(layers: Sequence[_Row], note: str) -> Table:
     """Return the table of the layers that fits a terminal."""
     rows = [
         (
@@ -229,7 +233,7 @@ def _brief_layers(layers: Sequence[_Row], note: str) -> Sheet:
         for row in layers
     ]
     columns = ("count", "latency", "energy", "above\nbound")
-    return Sheet("", ("layer", "bottleneck", "found by"), columns, rows, note)
+    return Table("", ("layer", "bottleneck", "found by"), columns, rows, note)
 
 
 def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[_Row]:

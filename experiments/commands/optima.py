@@ -17,7 +17,7 @@ from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal,
 from maestro_env.experiments.shell.files import RecordError, is_empty, write_csv
 from maestro_env.experiments.shell.flags import option, out_option, resume_option, threads_option
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import claimed, remove_abandoned
 from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.store.running import Running
@@ -150,7 +150,7 @@ def _report(records: Records) -> None:
         for kind in kinds
     ]
     rows.append(("all", "", *_counts([record for _, record in records])))
-    Sheet("Optima", ("hardware", "objective"), columns, rows).print()
+    Table("Optima", ("hardware", "objective"), columns, rows).print()
     left = [
         (str(cell), *_figures(record.found))
         for cell, record in records
@@ -158,7 +158,7 @@ def _report(records: Records) -> None:
     ]
     if left:
         print_lines("")
-        Sheet("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
+        Table("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
 
 
 def _kind(cell: OptimumCell) -> tuple[str, str]:

@@ -30,7 +30,7 @@ from maestro_env.experiments.shell.flags import (
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
 from maestro_env.optimum.search import MOST_NODES, require_bounded
@@ -116,7 +116,7 @@ def _report(config: Config, goal: Goal, record: ProofRecord, ended: bool) -> Non
         )
     says = "" if record.borne_out else ", as its record says"
     print_lines(*_headline(goal, found, says), "")
-    _sheet(goal, found, ended).print()
+    _table(goal, found, ended).print()
     if found.certificate:
         print_lines(f"certificate: {directory / _CERTIFICATE}")
     if found.best_point is not None:
@@ -138,7 +138,7 @@ def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
     yield from taken_by(problem, found.best_point)
 
 
-def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
+def _table(goal: Goal, found: ProofState, ended: bool) -> Table:
     problem = goal.require("levels")
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
@@ -153,7 +153,7 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     note = ""
     if ended and not found.proven:
         note = "Stopped at a limit. To continue: same flags, --resume --out DIR, higher limit."
-    return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
+    return Table(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 
 def _gap(found: ProofState) -> str:

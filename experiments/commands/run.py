@@ -21,7 +21,7 @@ from maestro_env.experiments.shell.flags import PROGRAM, option
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import iqm
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 from maestro_env.experiments.study.plots import draw_convergence
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.experiments.study.study import Study, StudyConfig, conduct, make_study
@@ -92,7 +92,7 @@ def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     yield found_line(goal.objective, value, above)
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
-    yield shown(f"{place(contest.layer, goal)}, found by {found}{seed}")
+    yield printable_name(f"{place(contest.layer, goal)}, found by {found}{seed}")
     yield from taken_by(goal.problem, best.best_point or ())
 
 

@@ -34,7 +34,7 @@ from maestro_env.experiments.shell.flags import (
     to_flags,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
@@ -45,7 +45,7 @@ from maestro_env.experiments.study.sweep.results import (
     TABLE,
     collect,
     summarize,
-    summary_sheet,
+    summary_table,
 )
 from maestro_env.models import find_accelerator, model_of
 from maestro_env.workloads.finding import find_layer, find_network
@@ -216,7 +216,7 @@ def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, flo
         "A mapper without an estimate failed in them."
     )
     columns = ("cells", "chunks", "CPU seconds\nper cell", "core-hours")
-    Sheet(title, ("mapper",), columns, rows, note).print()
+    Table(title, ("mapper",), columns, rows, note).print()
 
 
 def report(chunks: Sequence[Chunk], directory: Path) -> None:
@@ -224,9 +224,9 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     results = collect(chunks, directory / TABLE)
     rows = list(summarize(results))
     write_csv(directory / "summary.csv", SUMMARY, rows)
-    sheet = summary_sheet(results, rows)
-    write_text(directory / "summary.md", sheet.markdown())
-    sheet.print()
+    table = summary_table(results, rows)
+    write_text(directory / "summary.md", table.markdown())
+    table.print()
     print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")
 
 

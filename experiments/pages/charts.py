@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Curve, Found, Section
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 from maestro_env.explanation.traffic import PLACES
 from maestro_env.models import has_levels
 
@@ -92,7 +92,7 @@ def charts_of(section: Section) -> Iterator[Chart]:
 def _designs(section: Section, title: str, x: str, y: str) -> Chart:
     """Return two figures of the accelerators of a co-design."""
     headers = section.design_sizes
-    rows = [{**each, "hardware": shown(each["hardware"])} for each in section.designs]
+    rows = [{**each, "hardware": printable_name(each["hardware"])} for each in section.designs]
     scale = {"type": "log", "nice": False, "padding": 10}
     kinds = {"domain": [OTHER, FRONT, LEAST], "range": ["cross", "circle", "diamond"]}
     spec = {
@@ -111,7 +111,9 @@ def _designs(section: Section, title: str, x: str, y: str) -> Chart:
             "tooltip": [{"field": "hardware"}, *map(_tip, (*headers, *_FIGURES))],
         },
     }
-    larger = f", the larger the more {shown(headers['units'])}" if "units" in headers else ""
+    larger = (
+        f", the larger the more {printable_name(headers['units'])}" if "units" in headers else ""
+    )
     note = (
         f"Every point is an accelerator{larger}. On the front are those that no "
         "other one beats in latency, energy or area without being worse in another."
@@ -225,7 +227,12 @@ def _network_convergence(section: Section) -> Chart:
         for curve in found.curves:
             operator = found.goal.problem.layer.operator
             rows += [
-                {"layer": shown(curve.name), "operator": operator, "samples": at, "best": value}
+                {
+                    "layer": printable_name(curve.name),
+                    "operator": operator,
+                    "samples": at,
+                    "best": value,
+                }
                 for at, value in _steps(curve, 1 / found.best)
             ]
     note = (
@@ -241,14 +248,14 @@ def _network_convergence(section: Section) -> Chart:
 
 def _convergence(found: Found) -> Chart:
     rows = [
-        {"mapper": shown(curve.name), "search": index, "samples": at, "best": value}
+        {"mapper": printable_name(curve.name), "search": index, "samples": at, "best": value}
         for index, curve in enumerate(found.curves)
         for at, value in _steps(curve, 1.0)
     ]
     objective = found.goal.objective
     name = f"best {objective.name} ({objective.unit})"
     y = _quantitative("best", name, scale=_log(), axis={"format": "~g"})
-    title = f"Convergence: {shown(found.name)}, {objective.name}"
+    title = f"Convergence: {printable_name(found.name)}, {objective.name}"
     note = "Every line is a search: the best so far."
     if found.over == "seconds":
         note = "The best so far, and the bound: no mapping is below it."
@@ -295,5 +302,5 @@ def _tip(field: str) -> Spec:
 def _name(section: Section, found: Found) -> str:
     """Return the name of a mapping, different ones for different goals."""
     if section.total is not None:
-        return shown(found.name)
-    return f"{shown(found.name)}, {found.goal.objective.name}"
+        return printable_name(found.name)
+    return f"{printable_name(found.name)}, {found.goal.objective.name}"

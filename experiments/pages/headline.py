@@ -14,7 +14,7 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.shown.tables import shown, significant
+from maestro_env.experiments.shown.tables import printable_name, significant
 from maestro_env.models import room_of
 from maestro_env.optimum.known import KnownOptimum
 
@@ -102,4 +102,4 @@ def place(layer: str, goal: Goal) -> str:
     """Return a layer, its accelerator, and which mappings are allowed if not all of a schema."""
     hardware, kept = goal.problem.hardware, goal.problem.schema.partition(":")[2]
     name = room_of(hardware.MODEL).label(hardware)
-    return shown(f"{layer} on {name}{kept and ' with '}{kept}")
+    return printable_name(f"{layer} on {name}{kept and ' with '}{kept}")

@@ -16,7 +16,7 @@ from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.models import room_of
 from maestro_env.optimum.known import optimum_in_table
@@ -228,7 +228,7 @@ class Section:
     choices: tuple[Choice, ...] = ()
     bound: float | None = None
     macs: int | None = None
-    tables: tuple[Sheet, ...] = ()
+    tables: tuple[Table, ...] = ()
     designs: tuple[Mapping[str, Any], ...] = ()
     design_sizes: Mapping[str, str] = field(default_factory=dict)
 

@@ -9,10 +9,17 @@ import numpy as np
 from maestro_env.base.real_units import RealFigures
 from maestro_env.experiments.pages.sections import Choice, Found, Section
 from maestro_env.experiments.shown.statistics import iqm
-from maestro_env.experiments.shown.tables import Keyed, Sheet, figure, shown, shown_gap, significant
+from maestro_env.experiments.shown.tables import (
+    Keyed,
+    Table,
+    figure,
+    printable_name,
+    shown_gap,
+    significant,
+)
 
 
-def totals_table(sections: Iterable[Section]) -> Sheet:
+def totals_table(sections: Iterable[Section]) -> Table:
     """Return what networks take: a row for every choice of mappings."""
     choices = [(section, choice) for section in sections for choice in section.choices]
     # Of accelerators with two buffers.
@@ -37,14 +44,14 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
         f"Layers run one after the other{needs if sized else ''}. No choice of mappings is below "
         "the bound."
     )
-    return Sheet("Totals", ("network", "mappings"), right, rows, note)
+    return Table("Totals", ("network", "mappings"), right, rows, note)
 
 
 def _needs(choice: Choice) -> tuple[Keyed, ...]:
     return _bytes(choice.l1_bytes), _bytes(choice.l2_bytes), _number(choice.area_um2)
 
 
-def layers_table(section: Section) -> Sheet | None:
+def layers_table(section: Section) -> Table | None:
     """Return the mappings of a section: a row each; None without any."""
     if not section.found:
         return None
@@ -74,10 +81,10 @@ def layers_table(section: Section) -> Sheet | None:
     note = "Latency and energy are those of one execution."
     if total is not None:
         note += f" Shares are of all executions, with the mappings called '{total.name}'."
-    return Sheet("Best mappings" if searched else "Layers", left, right, rows, note)
+    return Table("Best mappings" if searched else "Layers", left, right, rows, note)
 
 
-def real_table(section: Section) -> Sheet | None:
+def real_table(section: Section) -> Table | None:
     """Return a section in real units, as far as they are known: a row each; None without any."""
     rows = [(_text(each.name), _text("the network"), each.real) for each in section.choices]
     for found in section.found:
@@ -92,7 +99,7 @@ def real_table(section: Section) -> Sheet | None:
         for (name, what, _), each in zip(rows, figures, strict=True)
     ]
     note = "GB/s are those that a memory sends and takes on average, all of its instances together."
-    return Sheet("Real units", ("mapping", "of"), tuple(headers), cells, note) if headers else None
+    return Table("Real units", ("mapping", "of"), tuple(headers), cells, note) if headers else None
 
 
 def _real(real: RealFigures) -> dict[str, float]:
@@ -107,7 +114,7 @@ def _real(real: RealFigures) -> dict[str, float]:
     return {header: value for header, value in figures.items() if value is not None}
 
 
-def mappers_table(section: Section) -> Sheet | None:
+def mappers_table(section: Section) -> Table | None:
     """Return what every mapper found for every goal; None where no searches are told."""
     if section.total is not None or not any(found.curves for found in section.found):
         return None
@@ -131,7 +138,7 @@ def mappers_table(section: Section) -> Sheet | None:
             )
     right = ("seeds", "best", "mean best", "mean\nabove bound")
     note = "Means are interquartile means over seeds; a dash: no valid mapping found."
-    return Sheet("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
+    return Table("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
 
 
 def _shares(section: Section, found: Found) -> tuple[Keyed, ...]:
@@ -153,7 +160,7 @@ def _shape(found: Found) -> str:
 
 
 def _text(text: str) -> Keyed:
-    return Keyed(shown(text), shown(text))
+    return Keyed(printable_name(text), printable_name(text))
 
 
 def _number(value: float | None) -> Keyed:

@@ -20,7 +20,7 @@ from maestro_env.experiments.pages.tables import (
     totals_table,
 )
 from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
-from maestro_env.experiments.shown.tables import in_markdown, shown
+from maestro_env.experiments.shown.tables import in_markdown, printable_name
 from maestro_env.experiments.shown.templates import templates
 from maestro_env.explanation.traffic import PLACES
 from maestro_env.models import room_of
@@ -90,7 +90,7 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "real": [real_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
         "hardware": [each.hardware and _figures(each.hardware) for each in sections],
-        "shown": shown,
+        "printable_name": printable_name,
     }
 
 

@@ -12,7 +12,7 @@ from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import replacing
 from maestro_env.experiments.shell.flags import PROGRAM
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def drawn(draw: Callable[[], object], again: Path | None = None) -> bool:
     # What libraries raise while they draw is of any kind, StopIteration too; all of it is told.
     except Exception as error:  # noqa: BLE001
         way_out = f"; `{PROGRAM} report {quote(str(again))}` draws it again" if again else ""
-        print_errors(f"the plot could not be drawn: {shown(repr(error))}{way_out}")
+        print_errors(f"the plot could not be drawn: {printable_name(repr(error))}{way_out}")
         return False
     return True
 
@@ -93,4 +93,4 @@ def tidy(axes: Axes) -> None:
 
 def in_picture(name: str) -> str:
     """Return a name as a picture shows it: no part of it is mathematics."""
-    return shown(name).replace("$", r"\$")
+    return printable_name(name).replace("$", r"\$")

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -42,7 +42,7 @@ class Bar:
     def show(self, done: float, note: str) -> None:
         """Show how much is done, and a note."""
         if self._progress is not None:
-            self._progress.update(self._only, completed=done, description=shown(note))
+            self._progress.update(self._only, completed=done, description=printable_name(note))
 
     def follow(self, evaluator: Evaluator) -> None:
         """Show how far a search is."""
@@ -54,7 +54,7 @@ def _made(what: str, total: int) -> Progress:
     from rich.console import Console
 
     return progress.Progress(
-        progress.TextColumn(shown(what), markup=False),
+        progress.TextColumn(printable_name(what), markup=False),
         progress.BarColumn(),
         progress.MofNCompleteColumn() if total <= _COUNTABLE else progress.TaskProgressColumn(),
         progress.TimeRemainingColumn(),

@@ -28,7 +28,7 @@ class Keyed:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table of text.
 
     Args:
@@ -49,26 +49,26 @@ class Sheet:
         """Print it to stdout: text as it is, no markup, and nothing a terminal would obey."""
         from rich import box
         from rich.console import Console
-        from rich.table import Table
+        from rich.table import Table as RichTable
         from rich.text import Text
 
-        title = Text(shown(self.title)) if self.title else None
+        title = Text(printable_name(self.title)) if self.title else None
         layout: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
-        table = Table(title=title, title_justify="left", padding=(0, 1, 0, 0), **layout)
+        rich = RichTable(title=title, title_justify="left", padding=(0, 1, 0, 0), **layout)
         note = "\n".join(map(printable, self.note.split("\n")))
-        table.caption, table.caption_justify = Text(note) if note else None, "left"
+        rich.caption, rich.caption_justify = Text(note) if note else None, "left"
         for header in self.left:
-            table.add_column(Text(_header(header)), no_wrap=True)
+            rich.add_column(Text(_header(header)), no_wrap=True)
         for header in self.right:
-            table.add_column(Text(_header(header)), justify="right")
+            rich.add_column(Text(_header(header)), justify="right")
         for row in self.rows:
-            table.add_row(*(Text(shown(str(cell))) for cell in row))
+            rich.add_row(*(Text(printable_name(str(cell))) for cell in row))
         console = Console(highlight=False)
         # The command says what to do when its reader has gone.
         console.on_broken_pipe = _raise  # type: ignore[method-assign]
         if not console.is_terminal:
             console.width = _PIPE_COLUMNS
-        console.print(table)
+        console.print(rich)
 
     def markdown(self) -> str:
         """Return it as a section of a Markdown file."""
@@ -85,7 +85,7 @@ def _raise() -> NoReturn:
 
 
 def _header(text: str) -> str:
-    return "\n".join(map(shown, text.split("\n")))
+    return "\n".join(map(printable_name, text.split("\n")))
 
 
 def _escaped(cell: object) -> str:
@@ -97,14 +97,14 @@ def _without_tags(text: str) -> str:
     return re.sub(r"\](?=[(\[:])", "&#93;", re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text))
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return a name as a table shows it: printable, and cut if it is very long."""
     return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}...")
 
 
 def in_markdown(name: str) -> str:
     """Return a name as a line of Markdown shows it, outside of code and tables."""
-    return _without_tags(shown(name))
+    return _without_tags(printable_name(name))
 
 
 def named(text: str) -> Keyed:

@@ -1,6 +1,6 @@
 """Tables of a study: one a problem, one over all problems, the ledger, the times.
 
-Those for people are sheets; those for programs are CSV files, where no number is an empty cell.
+Those for people are tables; those for programs are CSV files, where no number is an empty cell.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from maestro_env.experiments.search.goals import schema_note
 from maestro_env.experiments.shell.files import write_csv
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.statistics import Floats, log_mean
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.study.standings import (
     WITHIN,
     Checkpoints,
@@ -55,30 +55,30 @@ _ARRIVAL = ("median_samples_to_5_percent", "arrived")
 def print_tables(study: Study, contests: Sequence[Contest]) -> None:
     """Print a narrow table of every problem and of all, or with ``--verbose`` all there is."""
     if study.config.verbose:
-        printed = [*sheets(study, contests), seconds_sheet(study, contests)]
+        printed = [*tables(study, contests), seconds_table(study, contests)]
     else:
-        printed = [_brief_sheet(study, contest) for contest in contests]
+        printed = [_brief_table(study, contest) for contest in contests]
         if len(contests) > 1:
             printed.append(_overall(study, contests, checkpoints(study.config.samples)[-1:]))
-    for sheet in printed:
-        sheet.print()
+    for table in printed:
+        table.print()
         print_lines("")
     if study.config.verbose:
         print_lines(LEGEND, "")
 
 
-def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:
+def tables(study: Study, contests: Sequence[Contest]) -> Iterator[Table]:
     """Yield every table whose figures are the same whenever the comparison is run."""
     at = checkpoints(study.config.samples)
     for contest in contests:
-        yield problem_sheet(study, contest)
+        yield problem_table(study, contest)
     yield _overall(study, contests, at)
     if len(study.mappers) > 1:
         yield _duels(study, contests)
-    yield ledger_sheet(study, contests)
+    yield ledger_table(study, contests)
 
 
-def markdown(study: Study, made: Sequence[Sheet]) -> str:
+def markdown(study: Study, made: Sequence[Table]) -> str:
     """Return tables as a Markdown file."""
     config = study.config
     guard = "" if config.guard else ", no guard"
@@ -91,11 +91,11 @@ def markdown(study: Study, made: Sequence[Sheet]) -> str:
         f"tiles {config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
         f"{study.seeds[0]} to {study.seeds[-1]}."
     )
-    sections = (sheet.markdown() for sheet in made)
+    sections = (table.markdown() for table in made)
     return "\n".join(["# Comparison of mappers\n", facts, "", f"{LEGEND}\n", *sections])
 
 
-def seconds_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
+def seconds_table(study: Study, contests: Sequence[Contest]) -> Table:
     """Return the table of times, which no two runs share."""
     rows = []
     for mapper in study.mappers:
@@ -106,10 +106,10 @@ def seconds_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
         share = f"{model / total:.0%}" if total else _MISSING
         rows.append((mapper, f"{total:,.1f}", mean, share))
     headers = ("seconds", "seconds a search", "in the model")
-    return Sheet("Time", ("mapper",), headers, rows, "Of all searches of a mapper together.")
+    return Table("Time", ("mapper",), headers, rows, "Of all searches of a mapper together.")
 
 
-def problem_sheet(study: Study, contest: Contest) -> Sheet:
+def problem_table(study: Study, contest: Contest) -> Table:
     """Return the table of a problem."""
     at = checkpoints(study.config.samples)
     standing = standings(contest, at)
@@ -130,10 +130,10 @@ def problem_sheet(study: Study, contest: Contest) -> Sheet:
     notes = [schema_note(study.config, [contest.goal])]
     if optimum is not None:
         notes.append(_known(optimum, contest.goal.objective.unit))
-    return Sheet(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
+    return Table(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
 
 
-def _brief_sheet(study: Study, contest: Contest) -> Sheet:
+def _brief_table(study: Study, contest: Contest) -> Table:
     """Return the table of a problem that fits a terminal."""
     at = checkpoints(study.config.samples)
     at = np.unique(at[[0, len(at) // 2, -1]])
@@ -159,7 +159,7 @@ def _brief_sheet(study: Study, contest: Contest) -> Sheet:
     notes = [schema_note(study.config, [contest.goal])]
     if seeds > 1:
         notes.append(f"Interquartile means of {seeds} seeds [95 % interval].")
-    return Sheet(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
+    return Table(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
 
 
 def _known(optimum: KnownOptimum, unit: str) -> str:
@@ -234,7 +234,7 @@ def _samples_to(samples_to: Floats, samples: int) -> str:
     return shown if arrived == seeds else f"{shown} ({arrived} of {seeds})"
 
 
-def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Sheet:
+def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Table:
     found = overall(contests, at)
     bounded = all(each.optimum is None and each.goal.lower_bound for each in contests)
     headers = (*_headers(at), *([_BOUND] if bounded else []), "P(improvement)")
@@ -257,7 +257,7 @@ def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Shee
     if bounded:
         note += " x lower bound: in multiples of what no mapping can beat, at the end."
     title = f"All {len(contests)} problems" if len(contests) > 1 else "Overall"
-    return Sheet(title, ("mapper",), headers, rows, note)
+    return Table(title, ("mapper",), headers, rows, note)
 
 
 def _times_bound(contests: Sequence[Contest], mapper: str, at: Checkpoints) -> float:
@@ -266,7 +266,7 @@ def _times_bound(contests: Sequence[Contest], mapper: str, at: Checkpoints) -> f
     return float(log_mean(np.array(ends)))
 
 
-def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
+def _duels(study: Study, contests: Sequence[Contest]) -> Table:
     chances = duels(contests, study.config.samples)
     rows = [
         [own, *(_chance(chances.get((own, other), np.nan)) for other in study.mappers)]
@@ -276,10 +276,10 @@ def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
         "Chance that a search of the row's mapper ends better than one of the column's, mean over "
         "problems."
     )
-    return Sheet("Probability of improvement", ("mapper",), study.mappers, rows, note)
+    return Table("Probability of improvement", ("mapper",), study.mappers, rows, note)
 
 
-def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
+def ledger_table(study: Study, contests: Sequence[Contest]) -> Table:
     """Return the table of what was spent."""
     rows = [
         [mapper, *(f"{figure:,}" for figure in _ledger(contests, mapper))]
@@ -289,7 +289,7 @@ def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
         "Calls of the cost model: samples of the budget, and warm-up samples in addition. Unique: "
         "different mappings among the samples of a search. Sums over all searches."
     )
-    return Sheet("Ledger", ("mapper",), _LEDGER, rows, note)
+    return Table("Ledger", ("mapper",), _LEDGER, rows, note)
 
 
 def _ledger(contests: Sequence[Contest], mapper: str) -> list[int]:

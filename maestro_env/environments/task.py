@@ -56,15 +56,14 @@ class Task(Recomputed):
     @cached_property
     def reference(self) -> float:
         """The objective that earns 1: that of a typical random mapping, else the lower bound."""
-        problem = self.problem
-        least = [problem.least[name] for name in self.objective.factors if name in problem.least]
-        bound = math.prod(least)
-        return problem.typical(self.objective) or bound
+        bounds = self.problem.lower_bounds
+        known = [bounds[name] for name in self.objective.factors if name in bounds]
+        return self.problem.typical(self.objective) or math.prod(known)
 
     @cached_property
     def first(self) -> Observations:
         """What is seen of the cost before any mapping, float32[4]: lower bounds."""
-        return first_observation(self.problem.least)
+        return first_observation(self.problem.lower_bounds)
 
     @cached_property
     def context(self) -> NDArray[np.float32]:

@@ -80,7 +80,7 @@ class AnyProblem(Recomputed, ABC):
         return computed_figures(self)
 
     @property
-    def least(self) -> Figures[str, float]:
+    def lower_bounds(self) -> Figures[str, float]:
         """Lower bounds of figures that the hardware sets, by name."""
         return {}
 
@@ -158,7 +158,7 @@ class AnyProblem(Recomputed, ABC):
             ModelError: the model does not compute the objective.
         """
         self.require_figures(objective)
-        bound = math.prod(self.least.get(name, math.nan) for name in objective.factors)
+        bound = math.prod(self.lower_bounds.get(name, math.nan) for name in objective.factors)
         return bound if math.isfinite(bound) else None
 
     def show(self, mapping: Any) -> str:

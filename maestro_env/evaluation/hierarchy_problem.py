@@ -99,7 +99,7 @@ class HierarchyProblem(NativeProblem):
         return found
 
     @cached_property
-    def least(self) -> Mapping[str, float]:
+    def lower_bounds(self) -> Mapping[str, float]:
         """Lower bounds of figures that the hardware sets, by name (H10)."""
         bounds = lower_bound(self.layer, self.hardware)
         return {"latency_cycles": bounds.latency_cycles, "energy_nj": bounds.energy_nj}

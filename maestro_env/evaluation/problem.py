@@ -251,7 +251,7 @@ class Problem(NativeProblem):
         return _figures_of(self.model)
 
     @property
-    def least(self) -> Figures[str, float]:
+    def lower_bounds(self) -> Figures[str, float]:
         """Lower bounds of figures that the hardware sets, by name."""
         return {name: of(self.layer, self.hardware) for name, of in FIGURE_BOUNDS.items()}
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.mappers.agents.paid import Paid
+from maestro_env.mappers.agents.archive import Archive
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mappers.parts.operators import JointMoves
@@ -38,7 +38,7 @@ class Episodes(ABC):
     features: Sequence[Floats] | None = None
 
     @abstractmethod
-    def begin(self, paid: Paid) -> bool:
+    def begin(self, archive: Archive) -> bool:
         """Begin those again that have ended; return False if it is too early for that."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Episodes(ABC):
         """Return the vectors, int32[E * C, D], after actions, int64[E * C, D]."""
 
     @abstractmethod
-    def pay(self, points: Points, values: Floats) -> Floats:
+    def reward(self, points: Points, values: Floats) -> Floats:
         """Go on to vectors int32[E, D] with their values; return the rewards, float64[E]."""
 
 
@@ -70,7 +70,7 @@ class Choosing(Episodes):
         self.logits = np.split(self._heads.bias, self._heads.starts[1:])
         self.features = self._heads.numbers
 
-    def begin(self, paid: Paid) -> bool:
+    def begin(self, archive: Archive) -> bool:
         return True
 
     def seen(self) -> list[Seen]:
@@ -79,7 +79,7 @@ class Choosing(Episodes):
     def points(self, actions: Integers) -> Points:
         return self._heads.points(actions)
 
-    def pay(self, points: Points, values: Floats) -> Floats:
+    def reward(self, points: Points, values: Floats) -> Floats:
         logs = _log(values)
         if self._reference is None and np.isfinite(logs).any():
             self._reference = float(np.median(logs[np.isfinite(logs)]))
@@ -113,12 +113,14 @@ class Improving(Episodes):
         self._logs = np.zeros(episodes)
         self._reference: float | None = None
 
-    def begin(self, paid: Paid) -> bool:
-        best = paid.best
-        if paid.count < self._first or not len(best.values):
+    def begin(self, archive: Archive) -> bool:
+        best = archive.best
+        if archive.count < self._first or not len(best.values):
             return False
         ended = self._left == 0
-        ranks = paid.rng.integers(len(best.values), size=(2, np.count_nonzero(ended))).min(axis=0)
+        ranks = archive.rng.integers(len(best.values), size=(2, np.count_nonzero(ended))).min(
+            axis=0
+        )
         begun = self._space.clipped(best.actions[ranks].astype(np.int32))
         points = self._moves.present
         points[np.repeat(ended, self._each)] = np.repeat(begun, self._each, axis=0)
@@ -136,7 +138,7 @@ class Improving(Episodes):
     def points(self, actions: Integers) -> Points:
         return self._moves.together(actions)
 
-    def pay(self, points: Points, values: Floats) -> Floats:
+    def reward(self, points: Points, values: Floats) -> Floats:
         valid = np.isfinite(values)
         after = np.where(valid, _log(np.where(valid, values, 1)), self._logs)
         rewards: Floats = np.clip(self._logs - after, -self._worst, self._worst)

@@ -10,9 +10,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.mappers.agents.archive import Archive
 from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving, Seen
 from maestro_env.mappers.agents.grouping import GroupedMapper
-from maestro_env.mappers.agents.paid import Paid
 from maestro_env.mappers.agents.team import GroupConfig
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, SoaReplay
 from maestro_env.mappers.parts.arrays import DRAWS, Floats, Integers
@@ -82,23 +82,23 @@ class ReplayMapper(GroupedMapper[Replayed]):
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, agents = self.config, self.agents(evaluator, rng)
-        paid = Paid(evaluator, config.best, rng)
-        paid.keep(*self.begin(evaluator, budget))
+        archive = Archive(evaluator, config.best, rng)
+        archive.keep(*self.begin(evaluator, budget))
         episodes = _episodes(config, evaluator.space, agents)
         team = _Team(config, self.learner(), episodes, agents, rng, budget)
         due = 0.0
-        while left := budget - paid.count:
+        while left := budget - archive.count:
             n = min(left, config.samples)
-            if not episodes.begin(paid):
-                paid.pay(paid.draw(n, config.draw))
+            if not episodes.begin(archive):
+                archive.evaluate(archive.draw(n, config.draw))
                 continue
             seen, actions = team.draw()
             points = episodes.points(actions)
-            rows = paid.choose(points, team.values(seen, actions))
-            values = paid.pay(points[rows[:n]])
+            rows = archive.choose(points, team.values(seen, actions))
+            values = archive.evaluate(points[rows[:n]])
             if n < config.samples:
                 return
-            rewards = episodes.pay(points[rows], values)
+            rewards = episodes.reward(points[rows], values)
             team.keep([each[rows] for each in seen], actions[rows], rewards)
             due += n * config.updates
             while due >= 1:

@@ -15,7 +15,7 @@ from scipy import stats
 pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.experiments.papers.replay.measuring import Worth, worth
-from maestro_env.experiments.papers.replay.returns import difference, sheets, standard_errors
+from maestro_env.experiments.papers.replay.returns import difference, standard_errors, tables
 from maestro_env.experiments.papers.replay.training import Setup, Trained, Training
 from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
@@ -138,7 +138,7 @@ def test_a_wide_interval_and_a_small_return_are_named() -> None:
         (3, "neighbour_exact", 1024): of(1, 2),
         (3, "uniform", 192): of(9, 12),
     }
-    returns, differences = (table.rows for table in sheets("", found))
+    returns, differences = (table.rows for table in tables("", found))
     assert returns[0][1:] == ("uniform:1024", 2, "1.00", "11.00", "11.00", "10.0")
     assert returns[1][-1] == "no, 1.0"
     assert differences[0][2:] == ("-", "192", "536", "1.00")
@@ -150,7 +150,7 @@ def test_nothing_is_decided_by_a_first_sampler_that_has_not_learnt() -> None:
         return [Trained(last, last, 1.0, Worth(192, 536), [], "", 60.0) for last in lasts]
 
     found = {(3, "uniform", 32): of(1.9, 3.1), (3, "uniform", 8): of(1, 1)}
-    returns, differences = (table.rows for table in sheets("", found))
+    returns, differences = (table.rows for table in tables("", found))
     assert returns[0][-1] == "no, 2.5"
     assert differences[1][2].startswith("not decided")
 

@@ -16,8 +16,8 @@ from maestro_env.environments.improving import Moves
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
+from maestro_env.mappers.agents.archive import Archive
 from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving
-from maestro_env.mappers.agents.paid import Paid
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.papers.off_policy.learner import Settings
 from maestro_env.mappers.papers.off_policy.maddpg import Maddpg
@@ -32,8 +32,8 @@ AGENTS = np.arange(len(SPACE.columns)) % 3
 EDGE = Problem(MapSpace(find_layer("mobilenetv2_l2"), PRESETS["edge"]))
 
 
-def paid_of(budget: int, made: Problem = EDGE) -> Paid:
-    return Paid(Recorder(made, "latency", budget), 4, np.random.default_rng(0))
+def archive_of(budget: int, made: Problem = EDGE) -> Archive:
+    return Archive(Recorder(made, "latency", budget), 4, np.random.default_rng(0))
 
 
 def team(episodes: Episodes, **settings: Any) -> _Team:
@@ -66,15 +66,18 @@ def test_a_team_learns_which_choice_is_paid() -> None:
     assert (learner.draw()[1][:, column] == 2).mean() > 0.8
 
 
-def improving(episodes: int = 4, each: int = 3, length: int = 2) -> tuple[Improving, Paid]:
-    made, paid = Improving(EDGE.space, (episodes, each), AGENTS, length, 1.0, 8), paid_of(1000)
-    paid.pay(paid.draw(8, "log"))
-    assert made.begin(paid)
-    return made, paid
+def improving(episodes: int = 4, each: int = 3, length: int = 2) -> tuple[Improving, Archive]:
+    made, archive = (
+        Improving(EDGE.space, (episodes, each), AGENTS, length, 1.0, 8),
+        archive_of(1000),
+    )
+    archive.evaluate(archive.draw(8, "log"))
+    assert made.begin(archive)
+    return made, archive
 
 
 def test_steps_are_moves_of_the_environment() -> None:
-    made, paid = improving()
+    made, archive = improving()
     rng = np.random.default_rng(1)
     actions = np.stack([rng.integers(len(each), size=12) for each in made.logits], axis=1)
     moves = Moves([EDGE.space])
@@ -92,7 +95,7 @@ def test_steps_are_moves_of_the_environment() -> None:
     still = made.points(np.zeros_like(actions))
     np.testing.assert_array_equal(still, made._moves.present)
     assert set(map(tuple, still)) <= set(
-        map(tuple, EDGE.space.clipped(paid.best.actions.astype(np.int32)))
+        map(tuple, EDGE.space.clipped(archive.best.actions.astype(np.int32)))
     )
 
 
@@ -106,12 +109,12 @@ def test_rewards_are_logarithms_of_gains_and_add_up() -> None:
             np.where(np.arange(len(made.logits)) == 5, 1, 0) * np.ones((12, 1), int)
         )
         values = EDGE.score(points[[0, 3, 6, 9]], latency)[0]
-        gained += made.pay(points[[0, 3, 6, 9]], values)
+        gained += made.reward(points[[0, 3, 6, 9]], values)
     end = EDGE.score(made._moves.present[[0, 3, 6, 9]], latency)[0]
     np.testing.assert_allclose(gained, np.log(start / end), rtol=1e-9)
     # Invalid mappings are paid nothing, and change nothing.
     before = made._moves.present
-    assert not made.pay(points[[0, 3, 6, 9]], np.full(4, np.inf)).any()
+    assert not made.reward(points[[0, 3, 6, 9]], np.full(4, np.inf)).any()
     np.testing.assert_array_equal(made._moves.present, before)
 
 
@@ -124,22 +127,22 @@ def test_agents_see_their_own_parameters_and_all_of_them_are_seen() -> None:
 
 
 def test_candidates_are_new_and_allowed_where_some_are_and_then_the_most_valuable() -> None:
-    paid = paid_of(100)
-    known, first, second = EDGE.space.clipped(paid.draw(3, "log"))
-    paid.pay(known[np.newaxis])
+    archive = archive_of(100)
+    known, first, second = EDGE.space.clipped(archive.draw(3, "log"))
+    archive.evaluate(known[np.newaxis])
     invalid = EDGE.space.sizes.astype(np.int32) - 1
     points = np.stack([known, first, second, first, known, invalid, known, known, known])
     values = np.array([[9.0, 1, 2], [8, 9, 7], [1, 2, 3]])
     # Episodes do not take the same mapping; the last has no new one.
-    np.testing.assert_array_equal(paid.choose(points, values), [2, 3, 8])
+    np.testing.assert_array_equal(archive.choose(points, values), [2, 3, 8])
 
 
 def test_draws_are_valid_and_counted() -> None:
-    paid = paid_of(200)
-    assert np.isfinite(paid.pay(paid.draw(150, "log"))).all()
-    assert paid.count == 150
-    nothing = paid_of(10, problem(l1_bytes=1))
-    assert np.isinf(nothing.pay(nothing.draw(10, "uniform"))).all()
+    archive = archive_of(200)
+    assert np.isfinite(archive.evaluate(archive.draw(150, "log"))).all()
+    assert archive.count == 150
+    nothing = archive_of(10, problem(l1_bytes=1))
+    assert np.isinf(nothing.evaluate(nothing.draw(10, "uniform"))).all()
 
 
 @pytest.mark.parametrize("episode", ["choose", "improve"])

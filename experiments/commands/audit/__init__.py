@@ -11,14 +11,14 @@ from maestro_env.experiments.commands.audit.scores import (
     Auditor,
     headers_of,
     is_sweep,
-    sheets_of,
+    tables_of,
 )
 from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.flags import option, svg_option
 from maestro_env.experiments.shell.printing import print_errors
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.study.study import read_all
 
 
@@ -45,13 +45,13 @@ def execute(config: Config) -> int:
 
         show_exploitation(directory, Path(config.exploit), config.svg)
         return 0
-    sheets = sheets_of(directory) if is_sweep(directory) else _sheets(directory)
-    for sheet in sheets:
-        sheet.print()
+    tables = tables_of(directory) if is_sweep(directory) else _tables(directory)
+    for table in tables:
+        table.print()
     return 0
 
 
-def _sheets(directory: Path) -> Iterator[Sheet]:
+def _tables(directory: Path) -> Iterator[Table]:
     """Yield a table for every problem that searches are for."""
     found = read_all(directory)
     if not found:
@@ -60,10 +60,10 @@ def _sheets(directory: Path) -> Iterator[Sheet]:
         auditor = Auditor(goal)
         if warning := auditor.warning:
             print_errors(f"warning: {warning}")
-        yield _sheet(goal, auditor, searches)
+        yield _table(goal, auditor, searches)
 
 
-def _sheet(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Sheet:
+def _table(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Table:
     problem, objective = goal.problem, goal.objective
     layer = problem.layer
     rows = [
@@ -74,7 +74,7 @@ def _sheet(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Sheet:
         f"for {objective.name} ({objective.unit}) under {problem.model}; "
         f"roofline {auditor.roofline:,} cycles"
     )
-    return Sheet(title, ("mapper", "seed", "verdict on maestro"), headers_of(objective), rows)
+    return Table(title, ("mapper", "seed", "verdict on maestro"), headers_of(objective), rows)
 
 
 def _columns(goal: Goal, auditor: Auditor, search: Finished) -> Iterator[str]:

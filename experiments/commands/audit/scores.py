@@ -16,7 +16,7 @@ from maestro_env.evaluation.objectives import Objective, latency_bound
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import read_record
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
@@ -147,21 +147,21 @@ def is_sweep(directory: Path) -> bool:
     return (directory / RECORD).exists() or "sweep" in read_record(directory / CONFIG, ANEW)
 
 
-def sheets_of(directory: Path) -> Iterator[Sheet]:
+def tables_of(directory: Path) -> Iterator[Table]:
     """Yield a table for every accelerator and objective; of a co-design, for those on its front.
 
     Raises:
         RecordError: a record that cannot be read or was changed.
     """
     if not (directory / RECORD).exists():
-        yield from _sheets(directory, None)
+        yield from _tables(directory, None)
         return
     front = {design["hardware"] for design in read_front(directory)["front"]}
     for path in rounds_of(directory):
-        yield from _sheets(path, front)
+        yield from _tables(path, front)
 
 
-def _sheets(directory: Path, wanted: Collection[str] | None) -> Iterator[Sheet]:
+def _tables(directory: Path, wanted: Collection[str] | None) -> Iterator[Table]:
     """Yield the tables of a sweep, of the accelerators that are wanted; None for all."""
     chunks = recorded_chunks(directory)
     sweep = chunks[0].sweep
@@ -176,7 +176,7 @@ def _sheets(directory: Path, wanted: Collection[str] | None) -> Iterator[Sheet]:
         searched = f"searched for {objective.name} ({objective.unit}) under {sweep.problem.model}"
         left = ("layers", "mapper", "seed", "verdict on maestro")
         rows = [*_rows(sweep, scores, objective), *_totals(sweep, scores, objective)]
-        yield Sheet(f"{hardware}, {searched}", left, headers_of(objective), rows, _NOTE)
+        yield Table(f"{hardware}, {searched}", left, headers_of(objective), rows, _NOTE)
 
 
 def _score(directory: Path, sweep: Sweep, found: CellBest) -> Score | None:

@@ -29,8 +29,8 @@ from maestro_env.experiments.commands.benchmark.scores import (
     pairs,
     problem_rows,
     proofs,
-    reached_sheet,
-    score_sheets,
+    reached_table,
+    score_tables,
     scores_of,
     standings,
 )
@@ -48,7 +48,7 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.directory import CONFIG, open_directory
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
@@ -87,12 +87,12 @@ def score(config: Any) -> int:
         _cards(entries, names),
         proofs(problems, optima),
     ]
-    more = [sheet for kind, of_kind in kinds.items() for sheet in _more(of_kind, kind, optima)]
+    more = [table for kind, of_kind in kinds.items() for table in _more(of_kind, kind, optima)]
     directory = run_directory(config.out, "benchmark-scores")
-    write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in [*shown, *more]))
+    write_text(directory / "table.md", "\n".join(table.markdown() for table in [*shown, *more]))
     write_csv(directory / "problems.csv", TABLE, problem_rows([*every.values()]))
-    for sheet in shown:
-        sheet.print()
+    for table in shown:
+        table.print()
     print_lines(f"all tables: {directory / 'table.md'}, a row for every problem: problems.csv")
     plot(directory / "reached.png", lambda: draw_reached([*every.values()]), config.svg)
     return 0
@@ -104,7 +104,7 @@ def show(directory: Path, config: Any, problems: Problems, optima: OptimaByProbl
     evaluations = entry.evaluations(config.split, config.seed, problems)
     scores = scores_of(entry.card.method, evaluations, problems, optima)
     if scores:
-        next(score_sheets([scores], optima)).print()
+        next(score_tables([scores], optima)).print()
     print_lines(f"entry: {directory}; to compare it: maestro-env benchmark score {directory}")
 
 
@@ -118,20 +118,20 @@ def proven(problems: Problems, split: str) -> tuple[Problems, OptimaByProblem]:
     return able, optima
 
 
-def _more(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterator[Sheet]:
+def _more(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterator[Table]:
     """Yield all other tables of one kind of entries."""
-    for sheet in (reached_sheet(every), *score_sheets(every, optima), *pairs(every)):
-        yield replace(sheet, title=f"{sheet.title} ({kind})")
+    for table in (reached_table(every), *score_tables(every, optima), *pairs(every)):
+        yield replace(table, title=f"{table.title} ({kind})")
 
 
-def _cards(entries: Sequence[Entry], names: dict[Entry, str]) -> Sheet:
+def _cards(entries: Sequence[Entry], names: dict[Entry, str]) -> Table:
     """Return what the cards say."""
     rows = [
         (names[each], each.card.authors, each.card.code, each.card.training, str(each.hidden_runs))
         for each in entries
     ]
     left = ("method", "authors", "code", "learnt from")
-    return Sheet("Entries", left, ("hidden runs",), rows)
+    return Table("Entries", left, ("hidden runs",), rows)
 
 
 def _names(entries: Sequence[Entry]) -> dict[Entry, str]:

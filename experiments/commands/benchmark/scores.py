@@ -17,7 +17,7 @@ from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown import statistics as stats
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum
 
@@ -185,7 +185,7 @@ _HALF_WAY = 100
 TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
 
 
-def proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
+def proofs(problems: Problems, optima: OptimaByProblem) -> Table:
     """Return how long the proofs took that the scores stand on."""
     headers = ("problems", "proven", "median s", "within 1 s", "within 60 s")
     rows = []
@@ -195,7 +195,7 @@ def proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
         shares = [f"{(seconds <= most).mean():.1%}" for most in (1, 60)]
         proven = str(np.isfinite(seconds).sum())
         rows.append((network, str(len(found)), proven, f"{np.median(seconds):.3g}", *shares))
-    return Sheet("Proofs", ("network",), headers, rows, "as long as each took where it was made")
+    return Table("Proofs", ("network",), headers, rows, "as long as each took where it was made")
 
 
 def groups_of(problems: Sequence[Held], optima: OptimaByProblem) -> dict[str, Booleans]:
@@ -219,7 +219,7 @@ def groups_of(problems: Sequence[Held], optima: OptimaByProblem) -> dict[str, Bo
     return groups | networks if len(networks) > 1 else groups
 
 
-def score_sheets(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[Sheet]:
+def score_tables(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[Table]:
     """Yield a table of every group: value / optimum, with 95 % intervals over problems."""
     for name, group in groups_of(every[0].problems, optima).items():
         chosen = [scores.of(group) for scores in every]
@@ -227,7 +227,7 @@ def score_sheets(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[S
         rows = [row for scores in chosen for row in _rows(scores)]
         title = f"Value / optimum: {name}, {len(problems)} problems"
         headers = (*FIGURES, "valid")
-        yield Sheet(title, ("method", "seeds", "samples"), headers, rows, _note(problems, optima))
+        yield Table(title, ("method", "seeds", "samples"), headers, rows, _note(problems, optima))
 
 
 def _rows(scores: Scores) -> Iterator[tuple[str, ...]]:
@@ -258,11 +258,11 @@ def _note(problems: Sequence[Held], optima: OptimaByProblem) -> str:
     return "; ".join(notes)
 
 
-def pairs(every: Sequence[Scores]) -> Iterator[Sheet]:
+def pairs(every: Sequence[Scores]) -> Iterator[Table]:
     """Yield the comparison of the first method with all others: below 1 is better."""
     first, *others = every
     if others:
-        yield Sheet(
+        yield Table(
             f"{first.method} / other method: geometric mean over problems",
             ("other method",),
             ("samples", "its samples", "ratio", "95 %"),
@@ -270,7 +270,7 @@ def pairs(every: Sequence[Scores]) -> Iterator[Sheet]:
         )
 
 
-def reached_sheet(every: Sequence[Scores]) -> Sheet:
+def reached_table(every: Sequence[Scores]) -> Table:
     """Return how many searches came how near the optimum, after so many samples."""
     rows = [
         (scores.method, f"{count:,}", *(f"{share:.0%}" for share in shares))
@@ -279,10 +279,10 @@ def reached_sheet(every: Sequence[Scores]) -> Sheet:
     ]
     headers = [f"{limit:.2f}" for limit in LIMITS]
     title = "Searches within these multiples of the optimum"
-    return Sheet(title, ("method", "samples"), headers, rows, "empirical distribution (ECDF)")
+    return Table(title, ("method", "samples"), headers, rows, "empirical distribution (ECDF)")
 
 
-def standings(every: Sequence[Scores], kind: str) -> Sheet:
+def standings(every: Sequence[Scores], kind: str) -> Table:
     """Return how methods stand, the best first: a row of each."""
     common = max(set.intersection(*(set(scores.counts) for scores in every)))
     counts = sorted({count for scores in every for count in scores.counts})
@@ -302,7 +302,7 @@ def standings(every: Sequence[Scores], kind: str) -> Sheet:
         f"value / optimum after so many samples, geometric means over {len(every[0].problems)} "
         f"problems; rank after {common:,}, mean and 95 % interval over them; seconds of a search"
     )
-    return Sheet(f"Standings ({kind})", ("method",), headers, rows, note)
+    return Table(f"Standings ({kind})", ("method",), headers, rows, note)
 
 
 def _mean(scores: Scores, count: int) -> str:

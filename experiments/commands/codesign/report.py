@@ -30,12 +30,12 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
-    front_sheet,
+    front_table,
     header_of,
     some_of,
 )
@@ -104,9 +104,9 @@ def report(outcome: Explored, directory: Path) -> None:
     entry = _described(outcome)
     write_record(directory / RECORD, entry)
     _tell_unmapped(outcome)
-    sheet = front_sheet(entry)
-    write_text(directory / "front.md", sheet.markdown())
-    sheet.print()
+    table = front_table(entry)
+    write_text(directory / "front.md", table.markdown())
+    table.print()
     print_lines("", f"accelerators: {directory / ACCELERATORS}")
     front = directory / "front.csv"
     print_lines(f"front: {front}; its accelerators, for --hardware: {folder}")
@@ -115,7 +115,7 @@ def report(outcome: Explored, directory: Path) -> None:
         told = [each for each in outcome.front if each.hardware.name in named]
         designs = outcome.by_workload[outcome.workload]
         axes = axes_of(outcome.grid.axes)
-        drawn = designs, outcome.front, told, axes, sheet.title
+        drawn = designs, outcome.front, told, axes, table.title
         plot(directory / "front.png", lambda: draw_front(*drawn), outcome.config.svg, directory)
 
 
@@ -166,6 +166,6 @@ def _tell_unmapped(outcome: Explored) -> None:
     counts = Counter(each.unmapped for each in looked if each.unmapped)
     for names, times in counts.most_common(_MOST_LINES):
         print_errors(
-            f"no valid mapping of {shown(', '.join(names))} was found on {times:,} of "
+            f"no valid mapping of {printable_name(', '.join(names))} was found on {times:,} of "
             f"{len(looked):,} accelerators; accelerators.csv names them"
         )

@@ -23,7 +23,7 @@ from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.running import Running
@@ -62,7 +62,7 @@ def execute(config: Config) -> int:
         statuses = {name: dataset.statuses(name) for name in goals}
         write_card(dataset, statuses, config)
         write_croissant(dataset)
-        _sheet(dataset, statuses).print()
+        _table(dataset, statuses).print()
         print_lines(f"data set: {directory}")
     return running.status
 
@@ -125,7 +125,7 @@ def _fields(layer: Layer) -> dict[str, Any]:
     }
 
 
-def _sheet(dataset: Dataset, statuses: dict[str, dict[str, int]]) -> Sheet:
+def _table(dataset: Dataset, statuses: dict[str, dict[str, int]]) -> Table:
     problem = next(iter(dataset.problems.values()))
     rows = []
     for name, counts in statuses.items():
@@ -134,4 +134,4 @@ def _sheet(dataset: Dataset, statuses: dict[str, dict[str, int]]) -> Sheet:
         valid = counts.get("ok", 0) / count
         rows.append((name, f"{count:,}", f"{valid:.2%}", f"{size / count:.0f}"))
     title = f"Mappings on {problem.hardware.name} under {problem.model}"
-    return Sheet(title, ("layer",), ("rows", "valid", "bytes a row"), rows)
+    return Table(title, ("layer",), ("rows", "valid", "bytes a row"), rows)

@@ -27,7 +27,7 @@ from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     TOTALS,
-    front_sheet,
+    front_table,
     least_edp,
     read_front,
     rounds_of,
@@ -40,7 +40,7 @@ from maestro_env.experiments.study.sweep.records import (
     recorded_chunks,
     versions_of,
 )
-from maestro_env.experiments.study.sweep.results import TABLE, collect, summarize, summary_sheet
+from maestro_env.experiments.study.sweep.results import TABLE, collect, summarize, summary_table
 
 _MOST_FOUND = 40
 _MOST_OTHERS = 2000
@@ -71,7 +71,7 @@ def sweep_section(directory: Path) -> Section:
         command=again,
         settings=_settings(sweep),
         versions=distinct(versions_of(chunks)),
-        tables=(summary_sheet(results, list(summarize(results))),),
+        tables=(summary_table(results, list(summarize(results))),),
     )
 
 
@@ -112,7 +112,7 @@ def codesign_section(directory: Path) -> Section:
             **axes,
         },
         versions=distinct([each for chunks in rounds for each in versions_of(chunks)]),
-        tables=(front_sheet(entry),),
+        tables=(front_table(entry),),
         designs=designs,
         design_sizes={name: axis.header.replace("\n", " ") for name, axis in sizes.items()},
     )

@@ -14,7 +14,7 @@ from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer
@@ -71,7 +71,7 @@ _COLUMNS = (
 def compare(nodes: int) -> None:
     """Search for the optima in so many boxes of mappings, and print."""
     rows = [(each.layer.name, *_compare(each, nodes)) for each in MEASURED]
-    Sheet("AlexNet on Eyeriss, the optimum of exact", ("layer",), _COLUMNS, rows).print()
+    Table("AlexNet on Eyeriss, the optimum of exact", ("layer",), _COLUMNS, rows).print()
 
 
 def _compare(measured: Measured, nodes: int) -> tuple[str, ...]:

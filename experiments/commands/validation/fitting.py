@@ -20,7 +20,7 @@ from maestro_env.experiments.commands.validation.gemmini import (
     unfitted,
     with_parts,
 )
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.hierarchy.evaluation import HierarchyCost
 
 _MIB = 2**23  # bits
@@ -188,4 +188,4 @@ def refit(rows: Sequence[Measured], training: Sequence[Measured]) -> None:
     columns = ("loss", "bits/cycle", "miss", "launch", "step", "cache MiB", *AGREEMENT)
     below = np.count_nonzero(bound(training) > [row.cycles for row in training])
     note = f"{below} training rows took less than the largest of array and bytes / 16"
-    Sheet(title, ("form",), columns, table, note).print()
+    Table(title, ("form",), columns, table, note).print()

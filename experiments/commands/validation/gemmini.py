@@ -23,7 +23,7 @@ from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import quoted
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shown.statistics import log_mean
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
 
@@ -234,7 +234,7 @@ def agree(rows: Sequence[Measured]) -> None:
         "hierarchy": model,
     }
     table = [(name, *agreement(measured, each)) for name, each in models.items()]
-    Sheet(f"{len(rows)} mappings on Gemmini's RTL", ("model",), AGREEMENT, table).print()
+    Table(f"{len(rows)} mappings on Gemmini's RTL", ("model",), AGREEMENT, table).print()
     worst = np.argsort(-np.abs(np.log(measured / model)), kind="stable")[:_WORST]
     left = ((rows[n].text, f"{measured[n]:.0f}", f"{measured[n] / model[n]:.2f}") for n in worst)
-    Sheet("Worst mappings of hierarchy", ("mapping",), ("cycles", "ratio"), left).print()
+    Table("Worst mappings of hierarchy", ("mapping",), ("cycles", "ratio"), left).print()

@@ -8,7 +8,7 @@ from functools import cache
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy
 from maestro_env.experiments.commands.validation.eyeriss import MEASURED, Measured
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 
 
@@ -82,7 +82,7 @@ def compare() -> None:
     runs = [*zip(MEASURED, MAPPINGS, strict=True), (MEASURED[2], MAPPINGS[3])]
     rows = [_compare(*run) for run in runs]
     title = "AlexNet on Eyeriss, its own mappings by hierarchy"
-    Sheet(title, ("layer", "m n e p q r t"), _SHOWN, rows).print()
+    Table(title, ("layer", "m n e p q r t"), _SHOWN, rows).print()
 
 
 def _compare(measured: Measured, parameters: RowStationary) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from maestro_env.experiments.commands.verify.certificate.claim import Certificat
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import shown
+from maestro_env.experiments.shown.tables import printable_name
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def execute(config: Config) -> int:
         file = path / "certificate.gz" if path.is_dir() else path
         try:
             proven, *more = _told(verify(file))
-            print_lines(f"verified: {shown(name)}: {proven}", *more)
+            print_lines(f"verified: {printable_name(name)}: {proven}", *more)
         except CertificateError as error:
-            print_errors(f"refused: {shown(str(file))}: {error}")
+            print_errors(f"refused: {printable_name(str(file))}: {error}")
             status = cli.FAILED
     return status
 

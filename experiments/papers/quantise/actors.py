@@ -23,7 +23,7 @@ from maestro_env.experiments.papers.quantise.acting import (
 from maestro_env.experiments.papers.quantise.speed import WIDTHS
 from maestro_env.experiments.papers.quantise.tasks import ACTED
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.running import run_setups
 from maestro_env.mappers.papers.quantised.actorq import ACTING, LEARNING
 
@@ -110,7 +110,7 @@ def _report(works: Sequence[Acting]) -> None:
         phases(task, found).print()
 
 
-def rates(task: str, found: Found) -> Sheet:
+def rates(task: str, found: Found) -> Table:
     """Return measured rates, next to those of the model."""
     rows = []
     for key, runs in found.items():
@@ -125,7 +125,7 @@ def rates(task: str, found: Found) -> Sheet:
         load = median(acted.load for _, acted in runs)
         ends = "actors" if acting > learning else "learner", f"{load:.1f}"
         rows.append((*_named(key), len(runs), significant(median(measured), 3), *cells, *ends))
-    return Sheet(
+    return Table(
         f"{task}: rows a second, measured and by the model",
         _LEFT,
         ("runs", "rows/s", "1 / T", "ratio", "with\ntransfers", "ratio", "slower", "load"),
@@ -136,7 +136,7 @@ def rates(task: str, found: Found) -> Sheet:
     )
 
 
-def phases(task: str, found: Found) -> Sheet:
+def phases(task: str, found: Found) -> Table:
     """Return where the time of actors and learner goes."""
     rows = [
         (*_named(key), *(f"{median(each):.1f}" for each in zip(*shares, strict=True)))
@@ -145,10 +145,10 @@ def phases(task: str, found: Found) -> Sheet:
     ]
     headers = (*ACTING, *LEARNING)
     title = f"{task}: phases of an actor, and of the learner, in % of the time"
-    return Sheet(title, _LEFT, headers, rows, "medians over runs")
+    return Table(title, _LEFT, headers, rows, "medians over runs")
 
 
-def goals(task: str, found: Found) -> Sheet:
+def goals(task: str, found: Found) -> Table:
     """Return how long it takes to come near to what full precision returns."""
     rows = []
     for (network, spi, bits), runs in found.items():
@@ -168,7 +168,7 @@ def goals(task: str, found: Found) -> Sheet:
                 _faster(_mean(before, 0), _mean(after, 0)),
             )
         )
-    return Sheet(
+    return Table(
         f"{task}: time to {100 * SHARE:.0f} % of the greatest return of 32 bits",
         _LEFT,
         ("greatest", "goal", "seconds", "rows", "rows/s", "faster"),

@@ -14,7 +14,7 @@ import numpy as np
 from maestro_env.experiments.papers.quantise.tasks import RESETS, TASKS
 from maestro_env.experiments.papers.quantise.training import FLOAT, Trained
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate
-from maestro_env.experiments.shown.tables import Sheet, with_interval
+from maestro_env.experiments.shown.tables import Table, with_interval
 
 Found = dict[tuple[str, str, int], dict[int, Trained]]
 """Trainings by task, learner and bits of the training or 0; by seed."""
@@ -82,7 +82,7 @@ def print_losses(found: Found, bits: Sequence[int]) -> None:
     if counted:
         rows = [(*key, *_with_intervals([returns])) for key, returns in counted.items()]
         names = [f"{n} bits" for n in bits]
-        Sheet("losses, %", ("task", "learner"), names, rows, _OF_LOSSES).print()
+        Table("losses, %", ("task", "learner"), names, rows, _OF_LOSSES).print()
         _of_all(counted, bits).print()
     if any(key[2] for key in found):
         _of_aware(found).print()
@@ -92,16 +92,16 @@ def _of_tasks(
     tasks: Mapping[tuple[str, str], Floats],
     shown: Mapping[tuple[str, str], str],
     bits: Sequence[int],
-) -> Sheet:
+) -> Table:
     rows = [
         (*key, len(returns), *(f"{mean:.2f}" for mean in returns.mean(axis=0)), shown[key])
         for key, returns in tasks.items()
     ]
     headers = ("seeds", "random", *(str(n) for n in (FLOAT, *bits)), "shows\nnothing")
-    return Sheet("returns by bits", ("task", "learner"), headers, rows, _NOTE)
+    return Table("returns by bits", ("task", "learner"), headers, rows, _NOTE)
 
 
-def _of_all(tasks: Mapping[tuple[str, str], Floats], bits: Sequence[int]) -> Sheet:
+def _of_all(tasks: Mapping[tuple[str, str], Floats], bits: Sequence[int]) -> Table:
     lost = np.array([losses(returns) for returns in tasks.values()])
     names, worst = list(tasks), lost.argmax(axis=0)
     rows = [
@@ -111,7 +111,7 @@ def _of_all(tasks: Mapping[tuple[str, str], Floats], bits: Sequence[int]) -> She
         )
     ]
     headers = ("mean loss, %", "worst, %", "of")
-    return Sheet(f"losses of {len(tasks)} tasks that show something", ("bits",), headers, rows)
+    return Table(f"losses of {len(tasks)} tasks that show something", ("bits",), headers, rows)
 
 
 def _with_intervals(tasks: Sequence[Floats]) -> list[str]:
@@ -125,7 +125,7 @@ def _with_intervals(tasks: Sequence[Floats]) -> list[str]:
     return [with_interval(loss, "{:.1f}".format) for loss in each]
 
 
-def _of_aware(found: Found) -> Sheet:
+def _of_aware(found: Found) -> Table:
     """Compare trainings with few bits with those of the same seeds that were quantised at last."""
     rows = []
     for (task, learner, bits), aware in found.items():
@@ -148,4 +148,4 @@ def _of_aware(found: Found) -> Sheet:
     note = (
         "after: quantised after the training; aware: in it. %: of what 32 bits return above random"
     )
-    return Sheet("quantisation-aware training", ("task", "learner", "bits"), headers, rows, note)
+    return Table("quantisation-aware training", ("task", "learner", "bits"), headers, rows, note)

@@ -20,7 +20,7 @@ from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.experiments.search.searches import run_search
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.statistics import bootstrap_interval, log_mean
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.timing import Clock, measured, tell_circumstances
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.stateless import FusedAgents
@@ -119,8 +119,8 @@ def parts(searches: Searches, csv: str | None) -> int:
         for seed, layer, (mapper, backend) in product(range(searches.seeds), searches.layers, kinds)
     }
     rows, status = measured(cases, csv)
-    for sheet in _sheets(rows, kinds) if rows else ():
-        sheet.print()
+    for table in _tables(rows, kinds) if rows else ():
+        table.print()
     return status
 
 
@@ -161,7 +161,7 @@ def _watched(clock: Clock) -> Iterator[None]:
         yield
 
 
-def _sheets(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Iterator[Sheet]:
+def _tables(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Iterator[Table]:
     """Yield the parts of all kinds, and those that there are two of next to each other."""
     first = {_search(row): row for row in reversed(rows)}
     parts, pairs = [], []
@@ -177,7 +177,7 @@ def _sheets(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Iterator
             faster = sum(row.whole for row in before) / sum(row.whole for row in own)
             pairs.append((*kind, f"{faster:.2f}", _quality(own, before)))
     searches = len({(row.layer, row.seed) for row in rows})
-    yield Sheet(
+    yield Table(
         f"{rows[0].samples:,} samples: CPU seconds, means of {searches} searches",
         ("mapper", "by"),
         ("draw", "learn", "model", "rest", "whole", "free"),
@@ -185,7 +185,7 @@ def _sheets(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Iterator
         "model: the cost model; free: how much faster it would be if drawing took no time",
     )
     if pairs:
-        yield Sheet(
+        yield Table(
             "compared with the mapper's first kind",
             ("mapper", "by"),
             ("times faster", "end / first"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.perceptrons import Perceptrons
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.timing import measured, microseconds, tell_circumstances
 from maestro_env.mappers.papers.quantised.quantiser import Layers
 from maestro_env.mappers.parts.arrays import Floats32
@@ -77,7 +77,7 @@ def speed(
     }
     rows, status = measured(cases, csv)
     if rows:
-        _sheet(rows).print()
+        _table(rows).print()
     return status
 
 
@@ -237,9 +237,9 @@ def _in_onnx_runtime(layers: Layers) -> Step:
     return lambda inputs: session.run(None, {"inputs": inputs})[0]
 
 
-def _sheet(rows: Sequence[Timed]) -> Sheet:
+def _table(rows: Sequence[Timed]) -> Table:
     stacked = {(row.network, row.copies): row.us for row in rows if row.method == STACKED}
-    return Sheet(
+    return Table(
         f"{rows[0].agents} agents, a step of all: median microseconds of {rows[0].repeats}",
         ("network", "copies", "method"),
         ("us a step", "times\nfaster"),

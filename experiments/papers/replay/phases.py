@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.shown.tables import Sheet
+from maestro_env.experiments.shown.tables import Table
 
 SAMPLING, REST, WHOLE = "sampling", "rest", "whole"
 
@@ -71,7 +71,7 @@ def _print(trainings: Sequence[_Training], every: Sequence[_Training]) -> None:
     print_lines(
         f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round"
     )
-    Sheet(
+    Table(
         "",
         ("agents",),
         [f"{each.agents}\n{each.variant.translate(_FOLDS)}" for each in wholes],

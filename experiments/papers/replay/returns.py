@@ -9,7 +9,7 @@ import numpy as np
 
 from maestro_env.experiments.papers.replay.training import LAST, Trained
 from maestro_env.experiments.shown.statistics import Floats, has_interval, stratified_interval
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 
 CERTAIN = 5.0
 """Standard errors above random from which agents have learnt."""
@@ -79,7 +79,7 @@ def difference(first: Floats, other: Floats, random: Floats) -> tuple[float, flo
     return float(figure(strata)), float(low), float(high)
 
 
-def sheets(title: str, found: Mapping[Key, Sequence[Trained]]) -> tuple[Sheet, Sheet]:
+def tables(title: str, found: Mapping[Key, Sequence[Trained]]) -> tuple[Table, Table]:
     """Return the tables; differences are to the first sampler of as many agents."""
     firsts: dict[int, Sequence[Trained]] = {}
     returns, differences = [], []
@@ -100,8 +100,8 @@ def sheets(title: str, found: Mapping[Key, Sequence[Trained]]) -> tuple[Sheet, S
         )
     keys = "agents", "sampler"
     return (
-        Sheet(title, keys, _RETURNS, returns, _NOTE),
-        Sheet("", keys, _DIFFERENCES, differences, _NOTE_OF_DIFFERENCES),
+        Table(title, keys, _RETURNS, returns, _NOTE),
+        Table("", keys, _DIFFERENCES, differences, _NOTE_OF_DIFFERENCES),
     )
 
 

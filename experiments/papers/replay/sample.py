@@ -21,7 +21,7 @@ from maestro_env.experiments.papers.replay.measuring import (
     readers,
     sampler_of,
 )
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.timing import measured, now
 from maestro_env.mappers.papers.replay.layouts import Replay
 from maestro_env.mappers.papers.replay.samplers import Prioritised
@@ -60,7 +60,7 @@ def measure(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
     }
     rows, status = measured(cases, csv)
     if rows:
-        _sheet(sampling, rows).print()
+        _table(sampling, rows).print()
     return status
 
 
@@ -102,7 +102,7 @@ def _seconds(work: Callable[[], None]) -> tuple[float, float]:
     return wall_after - wall, cpu_after - cpu
 
 
-def _sheet(sampling: Sampling, rows: Sequence[Measured]) -> Sheet:
+def _table(sampling: Sampling, rows: Sequence[Measured]) -> Table:
     first = {row.agents: row for row in rows if (row.layout, row.sampler) == ("list", "uniform")}
     cells = [
         (
@@ -116,7 +116,7 @@ def _sheet(sampling: Sampling, rows: Sequence[Measured]) -> Sheet:
         )
         for row in rows
     ]
-    return Sheet(
+    return Table(
         f"{sampling.capacity:,} entries, {sampling.dtype}, N samples of {sampling.batch:,} rows",
         ("agents", "layout", "sampler"),
         ("wall ms", "CPU ms", "wall /\nlist", "CPU /\nlist", "replay\nGiB"),

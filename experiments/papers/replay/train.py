@@ -16,7 +16,7 @@ from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
 from maestro_env.experiments.papers.replay.measuring import GIB, Full
 from maestro_env.experiments.papers.replay.measuring import SAMPLERS as OF_SAMPLE
-from maestro_env.experiments.papers.replay.returns import Key, sheets
+from maestro_env.experiments.papers.replay.returns import Key, tables
 from maestro_env.experiments.papers.replay.training import (
     COPIES,
     LEARNERS,
@@ -162,5 +162,5 @@ def _report(title: str, works: Sequence[Training]) -> None:
         if (trained := work.read()) is not None:
             found.setdefault(work.setup.key, []).append(trained)
     if found:
-        for sheet in sheets(title, found):
-            sheet.print()
+        for table in tables(title, found):
+            table.print()

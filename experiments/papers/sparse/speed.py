@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.experiments.shown.tables import Sheet, significant
+from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.timing import measured, microseconds, now, tell_circumstances
 from maestro_env.mappers.papers.replay.layouts import Batch
 
@@ -91,7 +91,7 @@ def speed(
     }
     rows, status = measured(cases, csv)
     if rows:
-        _sheet(rows).print()
+        _table(rows).print()
     return status
 
 
@@ -114,9 +114,9 @@ def _times(width: int, densities: Sequence[float], batch: int, repeats: int) -> 
         yield Timed(width, density, method, batch, repeats, update, last, mean)
 
 
-def _sheet(rows: Sequence[Timed]) -> Sheet:
+def _table(rows: Sequence[Timed]) -> Table:
     dense = {row.width: row.mean_ms for row in rows if row.method == DENSE}
-    return Sheet(
+    return Table(
         f"an update from {rows[0].batch} rows: median milliseconds of {rows[0].repeats}",
         ("width", "density", "method"),
         ("update", f"update\n{INTERVAL}", "mean", "times\nfaster"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.experiments.shell.files import read_record
-from maestro_env.experiments.shown.tables import Sheet, figure, named, shown_gap
+from maestro_env.experiments.shown.tables import Table, figure, named, shown_gap
 from maestro_env.experiments.study.sweep.grid_axes import axes_of
 
 RECORD = "codesign.json"
@@ -86,7 +86,7 @@ def error_of(front: Iterable[Mapping[str, Any]]) -> float | None:
     return None if None in gaps else max(gaps, default=None)
 
 
-def front_sheet(entry: Mapping[str, Any]) -> Sheet:
+def front_table(entry: Mapping[str, Any]) -> Table:
     """Return some of the front that a record tells; the title says what was looked at."""
     told, distance = some_of(entry["front"])
     axes = axes_of(entry["grid"])
@@ -109,7 +109,7 @@ def front_sheet(entry: Mapping[str, Any]) -> Sheet:
     if entry.get("own_energies"):
         title += " where the file has no energies"
     headers = (*columns, *figures, *searches)
-    return Sheet(title, ("hardware",), headers, rows, _note(entry, len(told), distance))
+    return Table(title, ("hardware",), headers, rows, _note(entry, len(told), distance))
 
 
 def _note(entry: Mapping[str, Any], told: int, distance: float) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.experiments.shell.files import csv_cell, read_each, replacing
 from maestro_env.experiments.shown.statistics import Floats, iqm
-from maestro_env.experiments.shown.tables import Keyed, Sheet, figure, named, significant
+from maestro_env.experiments.shown.tables import Keyed, Table, figure, named, significant
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
 from maestro_env.experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 from maestro_env.models import has_levels
@@ -171,7 +171,7 @@ def summarize(results: Results) -> Iterator[tuple[Any, ...]]:
             )
 
 
-def summary_sheet(results: Results, summary: Sequence[tuple[Any, ...]]) -> Sheet:
+def summary_table(results: Results, summary: Sequence[tuple[Any, ...]]) -> Table:
     """Return the first rows of ``summarize`` as a table."""
     sweep = results.sweep
     hours = significant(results.seconds / 3600, 3)
@@ -191,7 +191,7 @@ def summary_sheet(results: Results, summary: Sequence[tuple[Any, ...]]) -> Sheet
     )
     if len(summary) > _MOST_ROWS:
         note += f" These are the first {_MOST_ROWS} of {len(summary):,} rows; summary.csv has all."
-    return Sheet(title, ("layers of", "hardware", "objective", "mapper"), columns, rows, note)
+    return Table(title, ("layers of", "hardware", "objective", "mapper"), columns, rows, note)
 
 
 def _cells(row: dict[str, Any]) -> list[Keyed]:

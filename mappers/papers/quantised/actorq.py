@@ -27,7 +27,7 @@ from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.perceptrons import Perceptrons
 from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
 from maestro_env.mappers.papers.quantised.shared import (
-    NAP,
+    POLL_SECONDS,
     Packet,
     RateLimiter,
     SharedArray,
@@ -134,7 +134,7 @@ class Spaces:
         return outputs.argmax(axis=-1) if self.discrete else np.tanh(outputs)
 
 
-class Laps:
+class PhaseTimer:
     """Adds up the seconds of phases that follow each other.
 
     Args:
@@ -207,19 +207,19 @@ class Actor:
         self._open: deque[tuple[Floats32, NDArray[Any], float]] = deque()
         self._network: Perceptrons | None = None
         self._steps = self._version = 0
-        self._laps = Laps(ACTING, memory.seconds.array[number])
+        self._phases = PhaseTimer(ACTING, memory.seconds.array[number])
 
     def turn(self) -> None:
         """Take a step, and insert the rows that it completes once that is allowed."""
         if self._steps % self._plan.pull == 0 or self._version == 0:
             self.pull()
-            self._laps.end("pull")
+            self._phases.end("pull")
         action = self.choose()
-        self._laps.end("infer")
+        self._phases.end("infer")
         rows = self.step(action)
-        self._laps.end("step")
+        self._phases.end("step")
         self.push(rows)
-        self._laps.end("push")
+        self._phases.end("push")
 
     def pull(self, again: bool = False) -> None:
         """Load the newest policy unless it is the same, or ``again`` is asked for."""
@@ -266,11 +266,11 @@ class Actor:
     def _wait_for_room(self) -> None:
         going = self._memory.going.array
         while not (going[0] and self._has_room()):
-            time.sleep(NAP)
+            time.sleep(POLL_SECONDS)
             if going[0]:
-                self._laps.end("wait")
+                self._phases.end("wait")
             else:
-                self._laps.skip()
+                self._phases.skip()
 
     def _has_room(self) -> bool:
         memory = self._memory
@@ -302,7 +302,7 @@ class ActorQ:
         self._sampler = Uniform(self.replay, np.random.default_rng(plan.seed))
         self._published = 0
         self.seconds: Floats = np.zeros(len(LEARNING))
-        self._laps = Laps(LEARNING, self.seconds)
+        self._phases = PhaseTimer(LEARNING, self.seconds)
         self._looked, self._moved = time.perf_counter(), np.zeros(plan.actors)
         self._still = np.zeros(plan.actors)
         spawn = get_context("spawn")
@@ -328,7 +328,7 @@ class ActorQ:
                     each.start()
             while not self.memory.made.array.all():
                 self._require_moves(self.memory.made.array == 0)
-                time.sleep(NAP)
+                time.sleep(POLL_SECONDS)
         except BaseException:
             self.__exit__()
             raise
@@ -348,7 +348,7 @@ class ActorQ:
             ActorError: an actor ended, or stands still.
         """
         began = time.perf_counter()
-        self._laps.skip()
+        self._phases.skip()
         self.memory.going.array[0] = 1
         try:
             while time.perf_counter() - began < seconds:
@@ -363,15 +363,15 @@ class ActorQ:
         self.take()
         if self.replay.added >= max(self._plan.least, self._published):
             self.publish()
-            self._laps.end("publish")
+            self._phases.end("publish")
         if self._limiter.may_sample(self.replay.added, self.sampled):
             batch = self.sample()
-            self._laps.end("sample")
+            self._phases.end("sample")
             self._learner.update(batch)
-            self._laps.end("learn")
+            self._phases.end("learn")
         else:
-            time.sleep(NAP)
-            self._laps.end("wait")
+            time.sleep(POLL_SECONDS)
+            self._phases.end("wait")
 
     def take(self) -> None:
         """Move the actors' new rows to replay."""

@@ -29,7 +29,7 @@ from maestro_env.mappers.papers.quantised.quantiser import (
 )
 from maestro_env.mappers.parts.arrays import Floats32
 
-NAP = 2e-4
+POLL_SECONDS = 2e-4
 """Seconds between two looks at what another process may have changed."""
 
 
@@ -79,7 +79,7 @@ class SharedWeights:
             into[:] = self._bytes.array
             if before % 2 == 0 and count[0] == before:
                 return before // 2
-            time.sleep(NAP)
+            time.sleep(POLL_SECONDS)
 
 
 class SharedRows:

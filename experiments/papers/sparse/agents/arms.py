@@ -30,7 +30,7 @@ BATCH = 32
 
 
 @dataclass(frozen=True)
-class Way:
+class Variant:
     """What an arm does that not all do.
 
     Args:
@@ -48,14 +48,14 @@ class Way:
     recent: int = 0
 
 
-_MAST = Way(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
+_MAST = Variant(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
 DENSE, TINY, MAST, MAST_SPARSITY = "dense", "tiny", "mast", "mast-sparsity"
-ARMS: Mapping[str, Way] = {
-    DENSE: Way(sparse=False),
-    TINY: Way(sparse=False),
-    "static": Way(),
-    "set": Way(growth="random"),
-    "rigl": Way(growth="gradient"),
+ARMS: Mapping[str, Variant] = {
+    DENSE: Variant(sparse=False),
+    TINY: Variant(sparse=False),
+    "static": Variant(),
+    "set": Variant(growth="random"),
+    "rigl": Variant(growth="gradient"),
     MAST: _MAST,
     MAST_SPARSITY: replace(_MAST, sparse=False, growth="none"),
     "mast-rigl": replace(_MAST, growth="none"),

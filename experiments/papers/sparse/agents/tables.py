@@ -10,7 +10,7 @@ import numpy as np
 from maestro_env.experiments.papers.sparse.agents.arms import DENSE, MAST, MAST_SPARSITY
 from maestro_env.experiments.papers.sparse.agents.training import RESETS, Trained
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm
-from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
+from maestro_env.experiments.shown.tables import Table, significant, with_interval
 
 Found = dict[str, list[Trained]]
 """Trainings by arm."""
@@ -80,7 +80,7 @@ def print_tables(title: str, found: Mapping[str, Sequence[Trained]]) -> None:
     dense = found.get(DENSE)
     compared = {} if dense is None else {name: kept(dense, arm) for name, arm in found.items()}
     costs = [(name, *_costs(arm, compared.get(name))) for name, arm in found.items()]
-    Sheet(title, ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
+    Table(title, ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
     returns = [(name, *_returns(name, arm, compared.get(name))) for name, arm in found.items()]
     random = next(iter(found.values()))[0].random
     returns.append(("random", f"{random:.3f}", "0.0" if compared else "-", "-"))
@@ -88,7 +88,7 @@ def print_tables(title: str, found: Mapping[str, Sequence[Trained]]) -> None:
         other = kept(found[MAST_SPARSITY], found[MAST])
         returns.append(("mast of its dense", "-", _share(other), other.verdict))
     headers = ("return", "% of dense", f"{TIMES:g} times\nwithin {100 - LEAST:g} %")
-    Sheet("", ("arm",), headers, returns, _NOTE_OF_RETURNS).print()
+    Table("", ("arm",), headers, returns, _NOTE_OF_RETURNS).print()
 
 
 def _costs(arm: Sequence[Trained], compared: Kept | None) -> tuple[object, ...]:

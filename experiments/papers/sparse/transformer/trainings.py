@@ -30,7 +30,7 @@ from maestro_env.experiments.papers.sparse.transformer.shards import Source, sha
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
-from maestro_env.experiments.shown.tables import Sheet, significant, with_interval
+from maestro_env.experiments.shown.tables import Table, significant, with_interval
 from maestro_env.experiments.store.running import run_setups
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers.papers.transformer.training import Arm
@@ -98,11 +98,11 @@ def print_tables(
     """
     dense = found.get("dense")
     costs = [(name, *_costs(ways[name], trained, dense)) for name, trained in found.items()]
-    Sheet("", ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
+    Table("", ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
     qualities = {name: [each.quality for each in trained] for name, trained in found.items()}
     gaps = [_gaps(name, measured) for name, measured in {**qualities, **controls}.items()]
     headers = ("n", *(f"gap after {count}, %" for count in COUNTS))
-    Sheet("", ("arm",), headers, gaps, _NOTE_OF_GAPS).print()
+    Table("", ("arm",), headers, gaps, _NOTE_OF_GAPS).print()
     if mst := found.get("mst"):
         compared = {
             name: list(differences(mst, other)) for name, other in found.items() if name != "mst"
@@ -125,7 +125,7 @@ def _print_differences(compared: Mapping[str, Sequence[Difference]]) -> None:
     ]
     if rows:
         headers = ("difference, %", "mst is")
-        Sheet("", ("mst minus", "of"), headers, rows, _NOTE_OF_DIFFERENCES).print()
+        Table("", ("mst minus", "of"), headers, rows, _NOTE_OF_DIFFERENCES).print()
     if "dense" in compared:
         print_lines(f"mst, without compromising performance of dense: {answer(compared['dense'])}")
 

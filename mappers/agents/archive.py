@@ -1,4 +1,4 @@
-"""What a search has paid for: which mappings, and the best samples so far."""
+"""What a search has evaluated: which mappings, and the best of them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Elites:
 _ATTEMPTS = 16
 
 
-class Paid:
-    """Pays for samples of one search and knows them again.
+class Archive:
+    """Spends the samples of one search, and knows its mappings again.
 
     Args:
         evaluator: of the search.
@@ -53,7 +53,7 @@ class Paid:
 
     Attributes:
         best: the best mappings so far.
-        count: samples paid for.
+        count: samples spent.
     """
 
     def __init__(self, evaluator: Evaluator, best: int, rng: np.random.Generator) -> None:
@@ -63,7 +63,7 @@ class Paid:
         # By their identities.
         self._known: set[int] = set()
 
-    def pay(self, points: Points) -> Floats:
+    def evaluate(self, points: Points) -> Floats:
         """Evaluate int32[N, D] vectors; return their values, float64[N]."""
         values = self._evaluator.evaluate(points).values
         self.keep(points, values)
