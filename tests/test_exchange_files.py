@@ -263,7 +263,7 @@ HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
 LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
 ACCELFORGE_MAPPINGS: Changes = (
     ("[T0], component: R", "[T0, W0], component: R", "Registers holds filter twice"),
-    (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has !Storage {tensors: [I], component: Registers}"),
+    (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "here has !Storage {tensors: [I], component: Registers}"),
     ("  - !Temporal {rank_variable: n0, tile_shape: 3}\n", SECOND, "2 spatial loops"),
     (HELD, "", "a tensor bypasses Registers"),
     ("m, tile_shape: 1}", "m, tile_shape: 2}", "no loop over m has the tile_shape 1"),
@@ -305,7 +305,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("text", "kind", "old", "new", "message"), UNREADABLE)
-def test_what_is_none_of_ours_is_refused(
+def test_what_two_levels_cannot_say_is_refused(
     text: str, kind: type[MaestroEnvError], old: str, new: str, message: str
 ) -> None:
     assert text.count(old) == 1

@@ -1,6 +1,6 @@
 """The charts of a report, as Vega-Lite describes charts.
 
-Names are values of the data, never parts of an expression, and fields have names of ours.
+Names are values of the data, never parts of an expression, and fields have fixed names.
 """
 
 from __future__ import annotations

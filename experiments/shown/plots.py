@@ -36,8 +36,8 @@ def plot(
 def drawn(draw: Callable[[], object], again: Path | None = None) -> bool:
     """Draw results that are written by then; say whether it could be done, or in a line why not.
 
-    ``again`` is the directory whose records ``report`` draws. Ctrl-C waits for the end. An error
-    of ours, such as that a file cannot be written, is raised.
+    ``again`` is the directory whose records ``report`` draws. Ctrl-C waits for the end. A
+    ``MaestroEnvError``, such as that a file cannot be written, is raised.
     """
     try:
         with cli.deferred():

@@ -45,7 +45,7 @@ _TASKS_A_CORE = 2
 _MOST_CLAIMS = 1000
 _TRIES = 3
 
-# In a process of its own: in ours Ray would wait for two minutes, and then end the process.
+# In a process of its own: in this one Ray would wait for two minutes, and then end the process.
 _PROBE = """
 import logging, sys
 import ray

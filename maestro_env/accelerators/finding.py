@@ -1,4 +1,4 @@
-"""Finds accelerators: by name, from a text, or in a file of ours or another tool's."""
+"""Finds accelerators: by name, from a text, or in a file, also of another tool."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a published chip, a ``.yaml`` file (of ours, or
+        text: a preset or its alias, a published chip, a ``.yaml`` file (its fields, or
             an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
@@ -121,8 +121,8 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     """Return the accelerator with all its memories that a text names, or the accelerator itself.
 
     Args:
-        text: a published chip, a ``.yaml`` file (docs/hierarchy.md), of ours or an architecture
-            of Timeloop or AccelForge, or the lines of one of ours.
+        text: a published chip, a ``.yaml`` file (docs/hierarchy.md), also an architecture
+            of Timeloop or AccelForge, or the lines of one that is neither.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hierarchy``.
@@ -163,10 +163,10 @@ def _read(path: Path) -> tuple[Part, ModuleType | None]:
     for key, tool in _TOOLS.items():
         if key in keys:
             return read_yaml_file(path, HardwareError, tool.TAGS), tool
-    # The memories of ours are a list.
+    # Those of maestro-env are a list.
     if not isinstance(keys.get("memories"), list) and (kind := kind_of(root)):
         root.fail(
-            f"expected an accelerator{kind}; allowed: files of ours (docs/hierarchy.md), and "
+            f"expected an accelerator{kind}; allowed: its memories (docs/hierarchy.md), and "
             "architectures of Timeloop 0.4 or AccelForge"
         )
     return root, None
@@ -205,7 +205,7 @@ def _from_chip(path: Path) -> Hardware:
 
 
 def _from_yaml(path: Path) -> Hardware:
-    """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
+    """Return the accelerator of a file, of Timeloop or AccelForge if its keys are."""
     root, tool = _read(path)
     if tool:
         return two_buffers(tool.read_hierarchy(root, path.stem), root)

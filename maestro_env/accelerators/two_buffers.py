@@ -32,7 +32,7 @@ _UNSAID = ("name", "keeps", "read_pj_per_bit", "write_pj_per_bit")
 
 
 def _bits(words: int) -> int | None:
-    """Return a limit of ours as that of a memory; None is unlimited."""
+    """Return a limit in words as one in bits; None is unlimited."""
     return None if words >= UNLIMITED else words * WORD_BITS
 
 
@@ -69,28 +69,30 @@ def units_below(hierarchy: Hierarchy) -> tuple[int, ...]:
 
 
 def two_buffers(hierarchy: Hierarchy, part: Part) -> Hardware:
-    """Return an accelerator with main memory, L2, buffers of clusters and L1 as one of ours.
+    """Return an accelerator with main memory, L2, buffers of clusters and L1 as a ``Hardware``.
 
     Raises:
-        HardwareError: it is none of ours; the message names the part of the file and says why.
+        HardwareError: it has no such form; the message names the part of the file and says why.
     """
     memories = [_limited(each) for each in hierarchy.elements if isinstance(each, MemoryElement)]
     units = units_below(hierarchy)
     if not _LEAST <= len(memories) <= _MOST:
         part.fail(
-            f"{len(memories)} memories in a chain; ours has main memory, L2, at most "
-            f"{_MOST - _LEAST} buffers of clusters, and L1"
+            f"{len(memories)} memories in a chain; with two buffers there are main memory, L2, "
+            f"at most {_MOST - _LEAST} buffers of clusters, and L1"
         )
     if hierarchy.word_bits != WORD_BITS:
-        part.fail(f"words of {hierarchy.word_bits} bits; a word of ours has {WORD_BITS} bits")
+        part.fail(f"words of {hierarchy.word_bits} bits; two buffers have words of {WORD_BITS}")
     if units[0] > 1 or units[-1] > 1:
         part.fail(
             f"{units[0]} of what is below {memories[0].name}, and {units[-1]} of what is below "
-            f"{memories[-1].name}; ours has one L2, and one MAC unit below an L1"
+            f"{memories[-1].name}; with two buffers there is one L2, and one MAC unit below an L1"
         )
     for each in hierarchy.elements:
         if isinstance(each, FanoutElement) and each.apart:
-            part.fail(f"{each.name} shares no {' or '.join(each.apart)}; a fan-out of ours does")
+            part.fail(
+                f"{each.name} shares no {' or '.join(each.apart)}; with two buffers all are shared"
+            )
     pes = require_integer(f"{part.where}: number of PEs", math.prod(units), HardwareError)
     main, l2, *_, l1 = memories
     given = {
@@ -118,7 +120,7 @@ def two_buffers(hierarchy: Hierarchy, part: Part) -> Hardware:
 
 
 def _limited(memory: MemoryElement) -> MemoryElement:
-    """Return a memory without limits that are unlimited for ours."""
+    """Return a memory without limits that are none in the two-buffer form."""
     limits = {name: getattr(memory, name) for name in _LIMITS}
     known = {
         name: None
@@ -135,14 +137,14 @@ def _words(bits: Sizes | float, part: Part) -> int:
 
 
 def _check_alike(there: MemoryElement, here: MemoryElement, part: Part) -> None:
-    """Refuse a memory that says something else than that of ours in its place."""
+    """Refuse a memory that says something else than the two-buffer form in its place."""
     if set(there.keeps) < set(TENSORS):
-        part.fail(f"{there.name} does not keep all tensors; every tensor of ours passes all")
+        part.fail(f"{there.name} does not keep all tensors; of two buffers each does")
     for name in (field.name for field in fields(here) if field.name not in _UNSAID):
         said, ours = getattr(there, name), getattr(here, name)
         if said != ours:
             part.fail(
-                f"{there.name} has {name} {_shown(said)}; in the accelerator of ours that comes "
+                f"{there.name} has {name} {_shown(said)}; in the two-buffer form that comes "
                 f"nearest it has {_shown(ours)}"
             )
 

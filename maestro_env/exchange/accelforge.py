@@ -119,7 +119,7 @@ def nest_from_accelforge(
     Raises:
         ArgumentTypeError: no text.
         MappingError: no mapping of this layer on this accelerator.
-        LayerError: a workload that is no layer of ours.
+        LayerError: a workload that is no ``Layer``.
     """
     root = read_yaml(text, source, MappingError, TAGS)
     evaluator = HierarchyEvaluator(layer, hierarchy)
@@ -136,8 +136,8 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     Raises:
         ArgumentTypeError: no text.
         MappingError: no mapping, or one not expressible here; errors begin with ``source``.
-        LayerError: a workload that is no layer of ours.
-        HardwareError: an architecture that is no accelerator of ours.
+        LayerError: a workload that is no ``Layer``.
+        HardwareError: an architecture that is no ``Hierarchy``.
     """
     root = read_yaml(text, source, MappingError, TAGS)
     machine = root.refusing(HardwareError)
@@ -153,7 +153,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     pair = (_lines(moving_nodes(each, shape), shape, hierarchy) for each in (nodes, ours))
     for given, expected in zip_longest(*pair):
         if given != expected:
-            part.fail(f"{given} where a mapping of ours that comes near has {expected}")
+            part.fail(f"{given} where the nearest mapping here has {expected}")
     return found
 
 

@@ -1,6 +1,6 @@
 """Mappings of levels as loops on memories: what files of other tools say of them.
 
-A level of ours is the temporal loops of a memory, the loop over groups of tiles among them, and
+A level is the temporal loops of a memory, the loop over groups of tiles among them, and
 then the spatial loop of the fan-out below it. All that is left is at the memory of a PE.
 """
 
@@ -106,12 +106,12 @@ def levels_of(
         part: what errors name.
 
     Raises:
-        MappingError: no mapping of ours has these loops.
+        MappingError: no mapping of two levels has these loops.
     """
     memories = [each for each in hierarchy.elements if isinstance(each, MemoryElement)]
     for memory in memories:
         if {*memory.keeps} < {*TENSORS}:
-            part.fail(f"a tensor bypasses {memory.name}; every tensor of ours passes all memories")
+            part.fail(f"a tensor bypasses {memory.name}; with two buffers none does")
     shape, units = Shape.of(layer), units_below(hierarchy)
     box, levels = shape.sizes, []
     for group, count in [*zip(_groups(nest, hierarchy), units, strict=True)][1:-1]:
@@ -127,7 +127,7 @@ def levels_of(
     ours, own = nest_of_levels(mapping, Problem(MapSpace(layer, hardware)), part.error)
     there = _groups(cutting(nest, shape), hierarchy)
     here = _groups(cutting(ours, shape), own)
-    # Ours says nothing of the order within a PE.
+    # A mapping of two levels says nothing of the order within a PE.
     there[-1][0].sort()
     here[-1][0].sort()
     for memory, *pair in zip(memories, there, here, strict=True):
@@ -135,7 +135,7 @@ def levels_of(
             if found != expected:
                 part.fail(
                     f"the loops {place} {memory.name} are {_shown(found, shape)}; in the mapping "
-                    f"of ours that comes nearest: {_shown(expected, shape)}"
+                    f"of two levels that comes nearest: {_shown(expected, shape)}"
                 )
     return MappedLayer(mapping, layer, hardware)
 
@@ -163,11 +163,11 @@ def _order(
     box |= {dim: min(tile, box[dim]) for dim, tile in time}
     running = [(dim, tile) for dim, tile in space if tile < box[dim]]
     if len(running) > 1:
-        part.fail(f"{len(running)} spatial loops in one level; a level of ours has one")
+        part.fail(f"{len(running)} spatial loops in one level; a level of two buffers has one")
     box |= dict(running)
     candidates = [dim for dim, _ in (*running, *space)] + still
     if not candidates:
-        part.fail(f"{units} units, and no spatial loop; a level of ours has one")
+        part.fail(f"{units} units, and no spatial loop; a level of two buffers has one")
     dims, parallel = [dim for dim, _ in time], candidates[0]
     return dims if parallel in dims else [parallel, *dims], parallel
 

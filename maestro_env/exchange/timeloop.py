@@ -189,7 +189,7 @@ def nest_from_timeloop(
     Raises:
         ArgumentTypeError: no text.
         MappingError: no mapping of this layer on this accelerator.
-        LayerError: a problem that is no layer of ours.
+        LayerError: a problem that is no ``Layer``.
     """
     root = read_yaml(text, source, MappingError, TAGS)
     evaluator = HierarchyEvaluator(layer, hierarchy)
@@ -204,8 +204,8 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
     Raises:
         ArgumentTypeError: no text.
         MappingError: no mapping, or one not expressible here; errors begin with ``source``.
-        LayerError: a problem that is no layer of ours.
-        HardwareError: an architecture that is no accelerator of ours.
+        LayerError: a problem that is no ``Layer``.
+        HardwareError: an architecture that is no ``Hierarchy``.
     """
     root = read_yaml(text, source, MappingError, TAGS)
     machine = root.refusing(HardwareError)

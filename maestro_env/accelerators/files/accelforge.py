@@ -105,7 +105,7 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
     """Read the ``arch`` of an AccelForge YAML text as an accelerator.
 
     Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
+        HardwareError: other levels, widths or limits than two buffers have; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
     return two_buffers(read_hierarchy(root, name), root)
@@ -118,7 +118,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     what components are made of, so that an energy that no action says is 0.
 
     Raises:
-        HardwareError: it cannot be read, or says what no accelerator of ours can be.
+        HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
     part, nodes = _enabled(root)
     rates = [_action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]

@@ -79,7 +79,7 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
     """Read the ``architecture`` of a Timeloop v4 YAML text as an accelerator.
 
     Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
+        HardwareError: other levels, widths or limits than two buffers have; begins with ``source``.
     """
     root = read_yaml(text, source, HardwareError, TAGS)
     return two_buffers(read_hierarchy(root, name), root)
@@ -91,7 +91,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     Constraints on loops are of mappings, and are not read; nor are what components are made of.
 
     Raises:
-        HardwareError: it cannot be read, or says what no accelerator of ours can be.
+        HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
     part, leaves = _all_leaves(root)
     nodes = list(map(_node, leaves))

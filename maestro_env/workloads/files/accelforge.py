@@ -78,7 +78,7 @@ def workload_layer(workload: Part) -> Workload:
     words = workload.get("bits_per_value", YamlBlock())
     words.only("All")
     if words.get("All", str(_WORD)).integer() != _WORD:
-        workload.fail(f"values of other than {_WORD} bits; a word of ours has {_WORD}")
+        workload.fail(f"values of other than {_WORD} bits; words here have {_WORD}")
     return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
 
 
