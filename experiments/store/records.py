@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from maestro_env.experiments.shell.files import (
     BRIEF,
@@ -153,6 +154,44 @@ class SetupRecord(Record[Result], Generic[Result, Setup]):
 
     def facts(self) -> dict[str, Any]:
         return {"setup": asdict(self.setup)}
+
+
+@dataclass(frozen=True)
+class Measured(SetupRecord[Result, Setup]):
+    """A record whose result is a dataclass of figures; of each kind there is one a seed.
+
+    ``KEY`` is what the figures are called in the file, ``RESULT`` their class.
+    """
+
+    KEY: ClassVar[str]
+    RESULT: ClassVar[type[DataclassInstance]]
+
+    @property
+    @abstractmethod
+    def kind(self) -> tuple[str, ...]:
+        """Folders that keep the records of all seeds, below one for ``NOUN``."""
+
+    @property
+    def path(self) -> Path:
+        seed = self.setup.seed  # type: ignore[attr-defined]
+        return self.directory.joinpath(self.NOUN, *self.kind, f"{seed}.json")
+
+    @abstractmethod
+    def measure(self, show: Show) -> Result:
+        """Return the figures; ``show`` takes the share that is done."""
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        figures: Any = self.measure(show)
+        # Keys that are numbers are texts in JSON.
+        return {self.KEY: json.loads(json.dumps(asdict(figures)))}
+
+    def parse(self, entry: dict[str, Any]) -> Result:
+        return self.read_figures(known_fields(self.RESULT, entry[self.KEY]))
+
+    def read_figures(self, told: dict[str, Any]) -> Result:
+        """Return the figures that a file holds by name; errors are those of ``parse``."""
+        made: Any = self.RESULT(**told)
+        return cast(Result, made)
 
 
 def refuse_damaged(records: Sequence[Record[Any]]) -> None:

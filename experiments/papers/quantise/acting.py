@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import cycle
 from math import ceil
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from maestro_env.experiments.papers.quantise.speed import WIDTHS
 from maestro_env.experiments.papers.quantise.tasks import ACTED, evaluate
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.experiments.store.timing import microseconds
 from maestro_env.mappers.papers.quantised.actorq import (
     ACTING,
@@ -109,24 +108,20 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Acting(SetupRecord[Acted, Setup]):
+class Acting(Measured[Acted, Setup]):
     """A run as a directory keeps it."""
 
-    NOUN = "runs"
+    NOUN, KEY, RESULT = "runs", "acted", Acted
 
     @property
-    def path(self) -> Path:
+    def kind(self) -> tuple[str, str]:
         setup = self.setup
-        what = f"{setup.task}-{setup.network}"
         samples = np.format_float_positional(setup.spi, trim="-")
         how = f"{setup.sent}-{setup.computed}-bits-{samples}-samples"
-        return self.directory / "runs" / what / how / f"{setup.seed}.json"
+        return f"{setup.task}-{setup.network}", how
 
-    def compute(self, show: Show) -> dict[str, Any]:
-        return {"acted": asdict(_run(self.setup, show))}
-
-    def parse(self, entry: dict[str, Any]) -> Acted:
-        return Acted(**known_fields(Acted, entry["acted"]))
+    def measure(self, show: Show) -> Acted:
+        return _run(self.setup, show)
 
 
 def row_times(plan: Plan, alone: Seconds, transfers: bool) -> tuple[float, float]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from maestro_env.experiments.papers.quantise.learners import learn
@@ -15,7 +14,7 @@ from maestro_env.experiments.papers.quantise.tasks import (
     evaluate,
     random_return,
 )
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 
 FLOAT = 32
 """Bits of a policy that is not quantised."""
@@ -68,19 +67,18 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(SetupRecord[Trained, Setup]):
+class Training(Measured[Trained, Setup]):
     """A training as a directory keeps it."""
 
-    NOUN = "trainings"
+    NOUN, KEY, RESULT = "trainings", "trained", Trained
 
     @property
-    def path(self) -> Path:
+    def kind(self) -> tuple[str, str]:
         setup = self.setup
         how = f"{setup.aware}-bits" if setup.aware else "float"
-        what = f"{setup.task}-{setup.learner}"
-        return self.directory / "trainings" / what / how / f"{setup.seed}.json"
+        return f"{setup.task}-{setup.learner}", how
 
-    def compute(self, show: Show) -> dict[str, Any]:
+    def measure(self, show: Show) -> Trained:
         from maestro_env.mappers.papers.quantised.layers import Precision
         from maestro_env.mappers.parts.threads import one_thread
 
@@ -98,11 +96,9 @@ class Training(SetupRecord[Trained, Setup]):
                 precision.bits = None if bits == FLOAT else bits
                 returns[bits] = evaluate(task, act)
         random, seconds = random_return(task), time.process_time() - began
-        trained = asdict(Trained(returns, random, states, seconds))
-        # Names are texts in JSON.
-        return {"trained": trained | {"returns": {str(n): mean for n, mean in returns.items()}}}
+        return Trained(returns, random, states, seconds)
 
-    def parse(self, entry: dict[str, Any]) -> Trained:
-        told = known_fields(Trained, entry["trained"])
+    def read_figures(self, told: dict[str, Any]) -> Trained:
+        # Names are texts in JSON.
         returns = {int(bits): float(mean) for bits, mean in told["returns"].items()}
         return Trained(**{**told, "returns": returns})

@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.papers.replay.measuring import Worth, readers, sampler_of, worth
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import Sampler
 from maestro_env.mappers.papers.tasks.physics import DIRECTIONS, Navigation, PredatorPrey
@@ -123,24 +122,23 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(SetupRecord[Trained, Setup]):
+class Training(Measured[Trained, Setup]):
     """A training as a directory keeps it."""
 
-    NOUN = "trainings"
+    NOUN, KEY, RESULT = "trainings", "trained", Trained
 
     @property
-    def path(self) -> Path:
+    def kind(self) -> tuple[str, str]:
         setup = self.setup
         what = f"{setup.task}-{setup.agents}-{setup.learner}"
-        how = f"{setup.sampler}-{setup.batch}"
-        return self.directory / "trainings" / what / how / f"{setup.seed}.json"
+        return what, f"{setup.sampler}-{setup.batch}"
 
-    def compute(self, show: Show) -> dict[str, Any]:
+    def measure(self, show: Show) -> Trained:
         began = time.process_time()
         learner, returns = _train(self.setup, show)
         random, of_batch = _random(self.setup)
         weights = b"".join(each.detach().numpy().tobytes() for each in learner.actors.parameters)
-        trained = Trained(
+        return Trained(
             _mean_of_last(returns),
             _mean_of_last(returns[: len(returns) // 2]),
             random,
@@ -149,10 +147,8 @@ class Training(SetupRecord[Trained, Setup]):
             hashlib.sha256(weights).hexdigest(),
             time.process_time() - began,
         )
-        return {"trained": asdict(trained)}
 
-    def parse(self, entry: dict[str, Any]) -> Trained:
-        told = known_fields(Trained, entry["trained"])
+    def read_figures(self, told: dict[str, Any]) -> Trained:
         return Trained(**{**told, "worth": Worth(**told["worth"])})
 
 

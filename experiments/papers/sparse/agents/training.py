@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from maestro_env.experiments.papers.sparse.agents.arms import (
 from maestro_env.experiments.papers.sparse.agents.tasks import TASKS, evaluate, random_return
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers.papers.value_based.checkpoint import (
     AgentsCheckpoint,
     AgentsError,
@@ -96,24 +96,23 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(SetupRecord[Trained, Setup]):
+class Training(Measured[Trained, Setup]):
     """A training as a directory keeps it, with a file of the agents beside it."""
 
-    NOUN = "trainings"
+    NOUN, KEY, RESULT = "trainings", "trained", Trained
 
     @property
-    def path(self) -> Path:
+    def kind(self) -> tuple[str, str, str]:
         setup = self.setup
-        what = f"{setup.task}-{setup.learner}"
         how = f"{setup.tuning.episodes}-{setup.tuning.rate:g}-{setup.tuning.copy}"
-        return self.directory / "trainings" / what / setup.arm / how / f"{setup.seed}.json"
+        return f"{setup.task}-{setup.learner}", setup.arm, how
 
     @property
     def checkpoint(self) -> Path:
         """Where the agents are."""
         return self.path.with_suffix(".npz")
 
-    def compute(self, show: Show) -> dict[str, Any]:
+    def measure(self, show: Show) -> Trained:
         setup, course = self.setup, self.setup.course()
         learner, curve, seconds = _train(setup, course, show)
         agents = AgentsCheckpoint.of(course, learner)
@@ -125,16 +124,15 @@ class Training(SetupRecord[Trained, Setup]):
         # What is evaluated is what the file holds.
         last = evaluate(setup.task, read_agents(self.checkpoint).learner().greedy, RESETS)
         flops = dict(learner.meter.spent)
-        trained = Trained(
+        return Trained(
             *(last, random_return(setup.task, RESETS), curve, flops),
             flops["act agents"] // course.acted,
             seconds,
             file_digest(self.checkpoint),
         )
-        return {"trained": asdict(trained)}
 
-    def parse(self, entry: dict[str, Any]) -> Trained:
-        trained = Trained(**known_fields(Trained, entry["trained"]))
+    def read_figures(self, told: dict[str, Any]) -> Trained:
+        trained = Trained(**told)
         check_digest(self.checkpoint, trained.checkpoint)
         if read_agents(self.checkpoint).operations() != Counter(trained.flops):
             raise AgentsError(f"{self.checkpoint} took other operations")

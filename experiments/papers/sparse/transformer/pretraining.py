@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from maestro_env.experiments.papers.sparse.transformer.shards import (
     read_rows,
 )
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 
 try:
     from maestro_env.mappers.papers.transformer.model import GptShape, TransformerError
@@ -111,23 +111,21 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Pretraining(SetupRecord[Trained, Setup]):
+class Pretraining(Measured[Trained, Setup]):
     """A training as a directory keeps it, with a file of the transformer beside it."""
 
-    NOUN = "trainings"
+    NOUN, KEY, RESULT = "trainings", "trained", Trained
 
     @property
-    def path(self) -> Path:
-        setup = self.setup
-        how = f"{setup.steps}-{setup.rate:g}"
-        return self.directory / "trainings" / setup.arm / how / f"{setup.seed}.json"
+    def kind(self) -> tuple[str, str]:
+        return self.setup.arm, f"{self.setup.steps}-{self.setup.rate:g}"
 
     @property
     def checkpoint(self) -> Path:
         """Where the transformer is."""
         return self.path.with_suffix(".npz")
 
-    def compute(self, show: Show) -> dict[str, Any]:
+    def measure(self, show: Show) -> Trained:
         setup, way = self.setup, self.setup.way
         rows = read_rows(setup.source, self.directory, TRAINING)
         training, began = Training(way, rows, setup.seed, setup.rate), time.process_time()
@@ -150,11 +148,9 @@ class Pretraining(SetupRecord[Trained, Setup]):
 
         found = quality(setup.source.held, setup.seed, spend, show_rest)
         digest = file_digest(self.checkpoint)
-        trained = Trained(kept.operations(), loss, sparse, found, curve, seconds, digest)
-        return {"trained": asdict(trained)}
+        return Trained(kept.operations(), loss, sparse, found, curve, seconds, digest)
 
-    def parse(self, entry: dict[str, Any]) -> Trained:
-        told = known_fields(Trained, entry["trained"])
+    def read_figures(self, told: dict[str, Any]) -> Trained:
         trained = Trained(**{**told, "quality": Quality(**told["quality"])})
         check_digest(self.checkpoint, trained.checkpoint)
         if read_gpt(self.checkpoint).operations() != trained.flops:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.store.records import SetupRecord, Show, known_fields
+from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.papers.transformer.tokens import of_layer
 from maestro_env.mapspace.space import MapSpace
@@ -108,18 +106,14 @@ class ControlSetup:
 
 
 @dataclass(frozen=True)
-class Control(SetupRecord[Quality, ControlSetup]):
+class Control(Measured[Quality, ControlSetup]):
     """How good the mappings of a control are, as a directory keeps it."""
 
-    NOUN = "controls"
+    NOUN, KEY, RESULT = "controls", "quality", Quality
 
     @property
-    def path(self) -> Path:
-        return self.directory / "controls" / self.setup.control / f"{self.setup.seed}.json"
+    def kind(self) -> tuple[str]:
+        return (self.setup.control,)
 
-    def compute(self, show: Show) -> dict[str, Any]:
-        setup = self.setup
-        return {"quality": asdict(quality(setup.held, setup.seed, CONTROLS[setup.control], show))}
-
-    def parse(self, entry: dict[str, Any]) -> Quality:
-        return Quality(**known_fields(Quality, entry["quality"]))
+    def measure(self, show: Show) -> Quality:
+        return quality(self.setup.held, self.setup.seed, CONTROLS[self.setup.control], show)
