@@ -196,6 +196,18 @@ ALIKE = {
     "enabled": (ACCELFORGE, "!Compute {", "!Compute {enabled: len(All) == 3, "),
     "not enabled": (ACCELFORGE, "  - !Con", "  - !Compute {enabled: len(All) < 3}\n  - !Con"),
     "latency": (ACCELFORGE, "energy: 8e-12, throughput: 2e9", "energy: 8e-12, latency: 1e-9 / 2"),
+    "scales": (
+        *(ACCELFORGE, "MAC, actions", "MAC, energy_scale: 5, actions_scale: 2, actions"),
+        *("energy: 0.5e-12, throughput: 500e6", "energy: 0.05e-12, throughput: 100e6"),
+        *("!Compute {", "!Compute {throughput_scale: 2, n_parallel_instances: 5, "),
+    ),
+    "values": (ACCELFORGE, "bits_per_action: 24", "values_per_action: {All: 3}"),
+    "units that one value takes": (ACCELFORGE, "fanout: 4", "fanout: 9, usage_scale: 2"),
+    "free tolls": (
+        *(ACCELFORGE, "  - !Con", "  - !Toll {name: t, tensors: {keep: input}, direction: up}\n"),
+        *("tainer", "  - !Container"),
+    ),
+    "bits of what is not kept": (ACCELFORGE, "value: {output", "value: {input: x, output"),
     "size of main memory": (ACCELFORGE, "size: inf", "size: 1e9"),
     "variables of arch": (
         *(ACCELFORGE, "arch:", "variables: {a: 3}\narch:\n  variables: {b: a + 1}"),
@@ -227,6 +239,7 @@ def test_a_toll_costs_energy_on_the_way(read: Read) -> None:
     assert one.read_pj_per_bit == 1e12 / 4
 
 
+LIMITER = "!Toll {name: t, tensors: {keep: All}, direction: up, actions: [{throughput: 1e9}]}"
 NOTED = (
     (TIMELOOP, "", "", "constraints on loops are not read"),
     (TIMELOOP, "subclass: register", "sparse_optimizations: {}", "all count as dense"),
@@ -235,7 +248,58 @@ NOTED = (
     (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
     (ACCELFORGE, "size: inf", "size: 64", "the size of main memory main is not read"),
     (ACCELFORGE, "!Compute {", "!Network {name: noc}\n  - !Compute {", "networks are not read"),
+    (ACCELFORGE, "!Compute {", f"{LIMITER}\n  - !Compute {{", "what tolls let through in a second"),
 )
+
+
+# A macro that computes in its memory: 8 bits of a weight in 3 columns of cells of 3 bits.
+MACRO = """
+arch:
+  variables:
+    cell: 3
+    slices: ceil(weight.bits_per_value / cell)
+    rows: counted(spec)
+    inputs: rows * 2
+  nodes:
+  - !Toll {name: adc, tensors: {keep: output}, direction: up, component_class: ADC}
+  - !Memory
+    name: lines
+    size: input.bits_per_value * inputs
+    tensors: {keep: input, no_resend_to_below: input}
+  - !Container
+    name: array
+    spatial: [{name: columns, fanout: 32, may_reuse: input, usage_scale: slices, min_usage: 1}]
+  - !Container {name: array, spatial: [{name: rows, fanout: 16, reuse: output}]}
+  - !Memory
+    name: cells
+    size: cell
+    bits_per_value: {input: inputs, weight: weight.bits_per_value / slices}
+    tensors: {keep: weight, no_refetch_from_above: weight}
+  - !Compute {name: free, component_class: Dummy}
+"""
+
+
+def test_a_macro_without_main_memory_is_read_as_far_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "macro.yaml"
+    path.write_text(MACRO)
+    found = find_hierarchy(str(path))
+    outside, lines, columns, rows, cells = found.elements
+    assert outside == MemoryElement(name="outside")
+    # What Python code counts has no limit.
+    assert lines == MemoryElement(name="lines", keeps=("input",))
+    # 32 columns hold 10 weights.
+    apart = ("filter", "output")
+    assert columns == FanoutElement(name="array_columns", size=10, apart=apart)
+    assert rows == FanoutElement(name="array_rows", size=16, apart=("input", "filter"))
+    # 8 bits in three parts are at most 3 each.
+    kept = {"keeps": ("filter",), "capacity_bits": 3, "width_bits": {"filter": 3}}
+    assert cells == MemoryElement(name="cells", **kept)  # type: ignore[arg-type]
+    notes = " ".join(accelerator_notes(str(path)))
+    for told in ("no main memory", "Python code counts a size: line", "are rounded up", "models"):
+        assert told in notes
+    path.write_text(path.read_text().replace("slices: ceil(", "slices: encoded("))
+    with pytest.raises(HardwareError, match="usage_scale: is 'slices'; allowed: numbers"):
+        find_hierarchy(str(path))
 
 
 @dataclass(frozen=True)
@@ -354,6 +418,7 @@ REFUSED_OF_TIMELOOP = (
         "'gbl', which is no node; did you mean glb",
     ),
 )
+TOLL = "!Toll {name: t, tensors: {keep: input}, direction: up, actions: [{name: read, energy: 1}]}"
 REFUSED_OF_ACCELFORGE = (
     ("keep: input | output", "keep: input | T0", "keep: 'T0' is no tensor or memory; allowed: All"),
     ("keep: input | output", "back: output", "'back' is not supported here; allowed: keep"),
@@ -373,9 +438,14 @@ REFUSED_OF_ACCELFORGE = (
         "no compute unit says how long a cycle is",
     ),
     ("!Compute {", "!Compute {enabled: len(All) == x, ", "allowed: true, false, or such as len"),
-    ("name: taps", "name: taps\n    n_parallel_instances: 2", "'n_parallel_instances' is not"),
+    ("bits_per_action: 24", "values_per_action: {weight: 1, output: 2}", "differs by tensor"),
+    (
+        "  - !Con",
+        f"  - {TOLL}\n  - !Con",
+        "energy of some tensors or one way; allowed: All",
+    ),
     ("size: inf", "siz: inf", "'siz' is not supported here; did you mean size"),
-    ("fanout: 4", "fanout: 4, usage_scale: 2", "'usage_scale' is not supported here"),
+    ("fanout: 4", "fanout: 4, usage_scale: slices(spec)", "usage_scale: is 'slices(spec)'"),
 )
 
 

@@ -7,13 +7,21 @@ long a cycle is: it does one in each.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
-from typing import Literal, TypeVar
+from typing import Literal
 
+from maestro_env.accelerators.files.accelforge_actions import (
+    SCALES,
+    SEPARATE,
+    Action,
+    action_of,
+    limit_of,
+)
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -38,6 +46,7 @@ _WORDS = {f"{tensor}.bits_per_value": str(WORD_BITS) for tensor in ("input", "we
 _ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
 _COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _ALL = frozenset(TENSORS)
+_CALL = re.compile(r"\b(?!(?:min|max|abs|ceil|floor|round)\b)[A-Za-z_][\w.]*\(")
 _SETS = {
     "All": _ALL,
     # One layer has none.
@@ -49,20 +58,15 @@ _SETS = {
 _UNPRICED = ("leak_power", "area")
 _COMPONENT = (
     *("name", "component_class", "extra_attributes_for_component_model", *_UNPRICED),
-    *("total_latency", "enabled"),
+    *("total_latency", "enabled", "area_scale", "leak_power_scale", "values_per_action", *SCALES),
 )
 _BITS = ("bits_per_value", "bits_per_action")
 _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
-_OF_KEPT = ("tile_shape", "tensor_order_options", "force_memory_hierarchy_order")
-_LIMITS = "limits of mappings are not read, so that mappings may break them"
-_TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
-_SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
-_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
-_LATENCY = re.compile(
-    r"(sum|max)\(a\.n_calls(?:/a\.throughputforainactions\)|forainactions\)((?:/[0-9.e+-]+)+))"
+_OF_KEPT = (
+    *("tile_shape", "tensor_order_options", "force_memory_hierarchy_order"),
+    *("no_refetch_from_above", "no_resend_to_below"),
 )
-_IF = re.compile(r" if (?:input|weight|output) else .*")
-_Number = TypeVar("_Number", int, Fraction)
+_LIMITS = "limits of mappings are not read, so that mappings may break them"
 
 
 def arch_text(hierarchy: Hierarchy) -> str:
@@ -78,7 +82,7 @@ def arch_text(hierarchy: Hierarchy) -> str:
         lines.append(f"  - !Memory\n    name: {each.name}\n    size: {size}")
         lines.append("    leak_power: 0\n    area: 0\n    tensors: {keep: All}")
         if each.bw is None:
-            lines.append(f"    total_latency: {_SEPARATE}")
+            lines.append(f"    total_latency: {SEPARATE}")
         lines.append("    actions:")
         for action, limit in (("read", each.read_bw), ("write", each.write_bw)):
             bits = limit if each.bw is None else each.bw
@@ -121,12 +125,14 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
     part, nodes = _enabled(root)
-    rates = [_action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
+    rates = [action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
     rate = rates[0] if rates else None
     clock = rate if rate is not None and rate > _MOST_LANES else None
     hertz = Fraction(1) if clock is None and rate is not None else clock
     megahertz = None if clock is None else float(clock / 10**6)
-    return hierarchy_of_nodes(part, _nodes(nodes, hertz), name, WORD_BITS, megahertz)
+    code = _counted_by_code([each.get("variables", YamlBlock()) for each in (root, part)])
+    found = _nodes(nodes, hertz, code)
+    return hierarchy_of_nodes(part, found, name, WORD_BITS, megahertz)
 
 
 def _enabled(root: Part) -> tuple[Part, list[Part]]:
@@ -150,23 +156,32 @@ def _is_enabled(node: Part) -> bool:
     return text.lower() == "true"
 
 
-def _nodes(parts: Iterable[Part], hertz: Fraction | None) -> Iterator[Node]:
-    """Yield the nodes of a file; of cycles a second, None where it does not say them."""
+def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str]) -> Iterator[Node]:
+    """Yield the nodes of a file.
+
+    Args:
+        parts: of the file.
+        hertz: cycles a second; None where the file does not say them.
+        code: variables that Python code counts.
+    """
     sets = dict(_SETS)
     for part in parts:
+        if sets == _SETS and part.tag == "Memory" and _kept(part, sets) != _ALL:
+            part.note("there is no main memory: what is outside costs nothing and has no limit")
+            yield Node(part, [], MemoryElement(name="outside"))
         fanouts = list(_fanouts(part, sets))
         if part.tag == "Container":
             part.only("name", "spatial", "enabled")
             yield Node(part, fanouts)
         elif part.tag == "Memory":
-            memory = _memory(part, sets, hertz)
+            memory = _memory(part, sets, hertz, code)
             sets[memory.name] = frozenset(memory.keeps)
             yield Node(part, fanouts, memory)
         elif part.tag == "Compute":
-            _check_component(part, "actions", "spatial")
+            _check_component(part, "actions", "spatial", "skip_initial_output_write")
             yield Node(part, fanouts, mac=_mac(part))
         elif part.tag == "Toll":
-            yield Node(part, [*fanouts, _toll(part, sets)])
+            yield Node(part, [*fanouts, *_toll(part, sets)])
         elif part.tag == "Network":
             _check_component(part, "actions", "spatial", "topology", *_BITS)
             part.note("networks are not read; what passes them costs neither time nor energy")
@@ -185,27 +200,29 @@ def _check_component(part: Part, *allowed: str) -> None:
         part.note("energies and times of component models are not known here")
 
 
-def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> FanoutElement:
-    """Return a toll on all that passes, as the way to one instance of what is below."""
+def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElement]:
+    """Yield a toll on all that passes, as the way to one instance of what is below, if it costs."""
     _check_component(part, "tensors", "direction", "actions", "spatial", *_BITS)
+    actions = [*part.get("actions", []).items()]
+    if any("throughput" in each or each.get("latency", "0").text() != "0" for each in actions):
+        part.note("what tolls let through in a second is not read, so that mappings may be faster")
+    if not any("energy" in each for each in actions):
+        return
     part["tensors"].only("keep")
     on_all = _set(part["tensors"]["keep"], sets) == _ALL
     if part["direction"].text() != "up_and_down" or not on_all:
-        part.fail("is a toll on some tensors or one way; allowed: All, up_and_down")
-    read = _action_of(part, "read")
-    if read.rate is not None:
-        part.fail("has a throughput; allowed: a toll of energy alone")
+        part.fail("takes energy of some tensors or one way; allowed: All, up_and_down")
     words = part.get("bits_per_value", YamlBlock())
     words.only("All")
-    word = words.get("All", str(WORD_BITS)).number()
+    word, read = words.get("All", str(WORD_BITS)).number(), action_of(part, "read")
     picojoules = read.picojoules / read.bits * word / WORD_BITS
-    return FanoutElement(name=part["name"].text(), size=1, pj_per_bit=float(picojoules))
+    yield FanoutElement(name=part["name"].text(), size=1, pj_per_bit=float(picojoules))
 
 
 def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElement]:
     name = node["name"].text()
     for index, each in enumerate(node.get("spatial", []).items()):
-        each.only("name", "fanout", "reuse", "may_reuse", *_OF_MAPPINGS)
+        each.only("name", "fanout", "reuse", "may_reuse", "usage_scale", *_OF_MAPPINGS)
         if any(key in each for key in ("reuse", *_OF_MAPPINGS)):
             each.note(_LIMITS)
         along = each["name"].text()
@@ -213,31 +230,29 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
         yield FanoutElement(
             name=f"{name}_{along}",
-            size=each["fanout"].integer(),
+            size=max(int(each["fanout"].integer() // each.get("usage_scale", "1").positive()), 1),
             axis=axis,
             apart=_listed(_ALL - shared[0]) if shared else (),
         )
 
 
 def _memory(
-    node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction | None
+    node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction | None, code: Collection[str]
 ) -> MemoryElement:
     _check_component(node, "size", "tensors", "actions", "spatial", *_BITS)
-    kept = node.get("tensors", YamlBlock())
-    kept.only("keep", "may_keep", *_OF_KEPT)
-    if any(key in kept for key in _OF_KEPT):
+    if any(key in node.get("tensors", YamlBlock()) for key in _OF_KEPT):
         node.note(_LIMITS)
-    named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
-    read, write = _action_of(node, "read"), _action_of(node, "write")
+    kept = _kept(node, sets)
+    read, write = action_of(node, "read"), action_of(node, "write")
     widths = {
-        tensor: each.integer()
+        tensor: _whole_bits(each)
         for key, each in node.get("bits_per_value", YamlBlock()).named().items()
-        for tensor in _listed(_set(each, sets, key))
+        for tensor in _listed(_set(each, sets, key) & kept)
     }
     return MemoryElement(
         name=node["name"].text(),
-        keeps=_listed(frozenset().union(*named)) if named else TENSORS,
-        capacity_bits=_limit_of(node["size"], Part.integer),
+        keeps=_listed(kept),
+        capacity_bits=_size(node["size"], code),
         width_bits=widths or None,
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
@@ -245,7 +260,45 @@ def _memory(
     )
 
 
-def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) -> dict[str, float]:
+def _whole_bits(part: Part) -> int:
+    bits = part.positive()
+    if bits.denominator != 1:
+        part.note("bits of a part of a value are rounded up")
+    return math.ceil(bits)
+
+
+def _kept(node: Part, sets: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return the tensors that a memory may keep."""
+    kept = node.get("tensors", YamlBlock())
+    kept.only("keep", "may_keep", *_OF_KEPT)
+    named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
+    return frozenset().union(*named) if named else _ALL
+
+
+def _size(part: Part, code: Collection[str]) -> int | None:
+    """Return the bits of a memory; None without limit, or where Python code counts them."""
+    text = part.text()
+    if _CALL.search(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
+        part.note(f"no limit where Python code counts a size: line {part.line}")
+        return None
+    return limit_of(part, Part.integer)
+
+
+def _counted_by_code(variables: Iterable[Part]) -> set[str]:
+    """Return the variables that follow from functions of Python, which no YAML file has."""
+    named = [each for part in variables for each in part.named().items()]
+    texts = {name: each.value for name, each in named if isinstance(each.value, str)}
+    found = {name for name, text in texts.items() if _CALL.search(text)}
+    while more := {
+        name
+        for name, text in texts.items()
+        if name not in found and not {*re.findall(r"\w+", text)}.isdisjoint(found)
+    }:
+        found |= more
+    return found
+
+
+def _ports(node: Part, read: Action, write: Action, hertz: Fraction | None) -> dict[str, float]:
     """Return bits a cycle by field of a memory."""
     if hertz is None and not read.rate is write.rate is None:
         node.fail("has a throughput a second, where no compute unit says how long a cycle is")
@@ -263,62 +316,11 @@ def _ports(node: Part, read: _Action, write: _Action, hertz: Fraction | None) ->
 
 
 def _mac(node: Part) -> MacElement:
-    units = _action_of(node, "compute")
+    units = action_of(node, "compute")
     rate = Fraction(1) if units.rate is None or units.rate > _MOST_LANES else units.rate
     if rate != int(rate):
         node.fail(f"does {float(rate):g} operations a cycle; allowed: whole numbers")
     return MacElement(simd=int(rate), pj=float(units.picojoules))
-
-
-@dataclass(frozen=True)
-class _Action:
-    """An action of a component.
-
-    Args:
-        rate: how often in a second; None without limit, or where it is not said.
-        picojoules: its energy.
-        bits: that it moves.
-        shared: there is one port for all actions.
-    """
-
-    rate: Fraction | None
-    picojoules: Fraction
-    bits: int
-    shared: bool
-
-
-def _action_of(node: Part, name: str) -> _Action:
-    """Return the action of a name of a component."""
-    shared, counted = _port(node)
-    bits = node.get("bits_per_action", "1")
-    if "actions" not in node:
-        return _Action(counted, Fraction(0), bits.integer(), shared)
-    found = [each for each in node["actions"].items() if each["name"].text() == name]
-    if len(found) != 1:
-        node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
-    (each,) = found
-    each.only("name", "energy", "throughput", "latency", "bits_per_action")
-    rate = _limit_of(each.get("throughput", "inf"), Part.positive)
-    if seconds := each.get("latency", "0").number():
-        rate = 1 / seconds if rate is None else each.fail("has a throughput and a latency")
-    picojoules = each.get("energy", "0").number() * 10**12
-    own = each.get("bits_per_action", bits.value)
-    return _Action(rate if counted is None else counted, picojoules, own.integer(), shared)
-
-
-def _limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
-    """Return a number, None for a limit that is infinite."""
-    text = _IF.sub("", part.text().strip())
-    return None if text in ("inf", ".inf") else read(replace(part, value=text))
-
-
-def _port(node: Part) -> tuple[bool, Fraction | None]:
-    """Whether all actions share a port, and how many of them there are a second if that is said."""
-    latency = node.get("total_latency", _TOGETHER)
-    if not (match := _LATENCY.fullmatch("".join(latency.text().split()))):
-        latency.fail(f"cannot be said; allowed: {_TOGETHER}, or max, or {_EXAMPLE}")
-    rates = replace(latency, value=(match[2] or "").strip("/").replace("/", "*"))
-    return match[1] == "sum", rates.positive() if match[2] else None
 
 
 def _set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:

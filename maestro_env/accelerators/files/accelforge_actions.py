@@ -1,0 +1,99 @@
+"""Actions of AccelForge's components: how often, at what energy, and how many bits at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from maestro_env.accelerators.two_buffers import WORD_BITS
+from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_file import Part
+
+SCALES = ("energy_scale", "actions_scale", "throughput_scale", "n_parallel_instances")
+"""Keys of components that scale their actions."""
+
+TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
+"""Time of a component with one port for all actions."""
+
+SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
+"""Time of a component with a port for each action."""
+
+_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
+_LATENCY = re.compile(
+    r"(sum|max)\(a\.n_calls(?:/a\.throughputforainactions\)|forainactions\)((?:/[0-9.e+-]+)+))"
+)
+_IF = re.compile(r" if (?:input|weight|output) else .*")
+_Number = TypeVar("_Number", int, Fraction)
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action of a component.
+
+    Args:
+        rate: how often in a second; None without limit, or where it is not said.
+        picojoules: its energy.
+        bits: that it moves.
+        shared: there is one port for all actions.
+    """
+
+    rate: Fraction | None
+    picojoules: Fraction
+    bits: int
+    shared: bool
+
+
+def action_of(node: Part, name: str) -> Action:
+    """Return the action of a name of a component; what component models say of it is unknown."""
+    shared, counted = _port(node)
+    if "actions" not in node:
+        return Action(counted, Fraction(0), _bits(node, node), shared)
+    found = [each for each in node["actions"].items() if each["name"].text() == name]
+    if len(found) != 1:
+        node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
+    (each,) = found
+    each.only("name", "energy", "throughput", "latency", "bits_per_action", "values_per_action")
+    rate = limit_of(each.get("throughput", "inf"), Part.positive)
+    if seconds := each.get("latency", "0").number():
+        rate = 1 / seconds if rate is None else each.fail("has a throughput and a latency")
+    times = node.get("actions_scale", "1").positive()
+    picojoules = each.get("energy", "0").number() * 10**12
+    picojoules *= node.get("energy_scale", "1").number() * times
+    faster = limit_of(node.get("throughput_scale", "1"), Part.positive)
+    rate = rate if counted is None else counted
+    if rate is not None and faster is not None:
+        rate *= faster * node.get("n_parallel_instances", "1").positive() / times
+    limited = None if faster is None else rate
+    return Action(limited, picojoules, _bits(each, node), shared)
+
+
+def limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
+    """Return a number, None for a limit that is infinite."""
+    text = _IF.sub("", part.text().strip())
+    return None if text in ("inf", ".inf") else read(replace(part, value=text))
+
+
+def _bits(action: Part, node: Part) -> int:
+    """Return the bits of an action, which it says before its component, in bits or in values."""
+    for each in (action, node):
+        if "values_per_action" in each:
+            values = {value.integer() for value in each["values_per_action"].named().values()}
+            if len(values) != 1:
+                each["values_per_action"].fail("differs by tensor; allowed: one number for all")
+            words = node.get("bits_per_value", YamlBlock()).get("All", str(WORD_BITS))
+            return values.pop() * words.integer()
+        if "bits_per_action" in each:
+            return each["bits_per_action"].integer()
+    return 1
+
+
+def _port(node: Part) -> tuple[bool, Fraction | None]:
+    """Whether all actions share a port, and how many of them there are a second if that is said."""
+    latency = node.get("total_latency", TOGETHER)
+    if not (match := _LATENCY.fullmatch("".join(latency.text().split()))):
+        latency.fail(f"cannot be said; allowed: {TOGETHER}, or max, or {_EXAMPLE}")
+    rates = replace(latency, value=(match[2] or "").strip("/").replace("/", "*"))
+    return match[1] == "sum", rates.positive() if match[2] else None
