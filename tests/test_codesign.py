@@ -407,7 +407,7 @@ def test_a_search_needs_its_extra(
     out = tmp_path / "out"
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.delitem(
-        sys.modules, "maestro_env.experiments.commands.codesign.explorers", raising=False
+        sys.modules, "maestro_env.experiments.commands.codesign.nsga2", raising=False
     )
     assert run(out, "--search=4") == 2
     assert "pip install -e '.[optuna]' in a clone" in capsys.readouterr().err
