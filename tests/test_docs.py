@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import pydoc
 import re
 import shlex
 from dataclasses import fields
@@ -18,6 +19,7 @@ import maestro_env.experiments.shell.flags
 from maestro_env import clustering, mappers
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
@@ -138,6 +140,21 @@ def test_links_and_pictures_lead_somewhere(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), path
         assert not heading or heading in headings(target), heading
+
+
+def test_what_the_reference_shows_is_there() -> None:
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\.\. auto\w+:: (\S+)$", text, re.MULTILINE)
+    assert len(shown) > 50
+    assert [name for name in shown if not is_there(name)] == []
+
+
+def is_there(name: str) -> bool:
+    """Whether a module or a part of one can be imported, or needs an extra for that."""
+    try:
+        return pydoc.locate(name) is not None
+    except pydoc.ErrorDuringImport as error:
+        return isinstance(error.value, MissingExtraError)
 
 
 @pytest.mark.parametrize(
