@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
-from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.models import accelerator_record
 from maestro_env.workloads.layer import Layer
@@ -234,23 +233,6 @@ def make_sweep(
             f"the sweep has {sweep.cells:,} cells; allowed: {MOST_CELLS:,}; split it into several"
         )
     return sweep
-
-
-def check_fit(sweep: Sweep, show: Callable[[float, str], None]) -> None:
-    """Refuse problems that do not exist, and mappers that cannot search one of them.
-
-    ``show`` takes the number of problems checked.
-
-    Raises:
-        MaestroEnvError: it names what does not fit.
-    """
-
-    def goals() -> Iterator[Goal]:
-        for index, goal in enumerate(sweep.goals()):
-            show(index, goal.problem.hardware.name)
-            yield goal
-
-    require_fit(sweep.mappers, goals())
 
 
 def _require_different(key: str, names: Iterable[str]) -> None:

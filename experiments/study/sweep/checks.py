@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import find_model
+from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.search.searches import run_search
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.study.sweep.axes import Sweep, check_fit
+from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.mappers import make_mapper
 
 _PROBLEMS = 3
@@ -75,13 +77,20 @@ def check(sweep: Sweep) -> None:
         MaestroEnvError: it names what does not fit.
     """
     with Bar("problems checked", sweep.problems) as bar:
-        check_fit(sweep, bar.show)
+        require_fit(sweep.mappers, _counted(sweep, bar.show))
     strided = sum(layer.is_strided for layer in sweep.layers)
     warnings = [_of_mapper(sweep, mapper) for mapper in sweep.mappers]
     model = sweep.problem.model
     if strided and find_model(model).miscounts_strides:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
     print_errors(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))
+
+
+def _counted(sweep: Sweep, show: Callable[[float, str], None]) -> Iterator[Goal]:
+    """Make the goals of all problems; ``show`` takes how many there were before."""
+    for index, goal in enumerate(sweep.goals()):
+        show(index, goal.problem.hardware.name)
+        yield goal
 
 
 def measure(sweep: Sweep) -> dict[str, float]:
