@@ -201,7 +201,8 @@ ALIKE = {
         *("energy: 0.5e-12, throughput: 500e6", "energy: 0.05e-12, throughput: 100e6"),
         *("!Compute {", "!Compute {throughput_scale: 2, n_parallel_instances: 5, "),
     ),
-    "values": (ACCELFORGE, "bits_per_action: 24", "values_per_action: {All: 3}"),
+    "values": (ACCELFORGE, "throughput: 8 * 4e9", "throughput: 4e9, values_per_action: {All: 1}"),
+    "a time of its own": (ACCELFORGE, "name: sums", "name: sums\n    n_parallel_instances: 4"),
     "units that one value takes": (ACCELFORGE, "fanout: 4", "fanout: 9, usage_scale: 2"),
     "free tolls": (
         *(ACCELFORGE, "  - !Con", "  - !Toll {name: t, tensors: {keep: input}, direction: up}\n"),
@@ -418,6 +419,7 @@ REFUSED_OF_TIMELOOP = (
         "'gbl', which is no node; did you mean glb",
     ),
 )
+READ = "energy: 8e-12"
 TOLL = "!Toll {name: t, tensors: {keep: input}, direction: up, actions: [{name: read, energy: 1}]}"
 REFUSED_OF_ACCELFORGE = (
     ("keep: input | output", "keep: input | T0", "keep: 'T0' is no tensor or memory; allowed: All"),
@@ -438,7 +440,10 @@ REFUSED_OF_ACCELFORGE = (
         "no compute unit says how long a cycle is",
     ),
     ("!Compute {", "!Compute {enabled: len(All) == x, ", "allowed: true, false, or such as len"),
-    ("bits_per_action: 24", "values_per_action: {weight: 1, output: 2}", "differs by tensor"),
+    (READ, f"{READ}, values_per_action: {{weight: 1, output: 2}}", "not said of all tensors alike"),
+    (READ, f"{READ}, values_per_action: {{output: 2}}", "not said of all tensors alike; allowed"),
+    ("fanout: 4", "fanout: 4, usage_scale: 0.5", "is 0.5; allowed: numbers from 1 to 4"),
+    ("fanout: 4", "fanout: 4, usage_scale: 5", "is 5; allowed: numbers from 1 to 4"),
     (
         "  - !Con",
         f"  - {TOLL}\n  - !Con",

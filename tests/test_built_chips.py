@@ -198,6 +198,10 @@ def test_a_file_of_ones_own_may_have_both_forms(tmp_path: Path) -> None:
     assert find_hardware(str(path)) == Hardware(8, l1_bytes=1024, name="mine")
     assert find_hierarchy(str(path)) == Hierarchy([MemoryElement(name="M")], name="mine")
     assert model_of(str(path)) == "hierarchy"
+    for other in ("num_pes: 64", "memoriez: 3", "l1_bytes: 9\nmemories: [{memory: M}]"):
+        path.write_text(f"two_buffers: {{num_pes: 8}}\n{other}")
+        with pytest.raises(HardwareError, match="is not supported here"):
+            find_hardware(str(path))
     path.write_text("memories: [{memory: M}]")
-    with pytest.raises(HardwareError, match="in a block two_buffers beside the memories"):
+    with pytest.raises(HardwareError, match="a block two_buffers beside the memories"):
         find_hardware(str(path))

@@ -15,7 +15,7 @@ from maestro_env.accelerators.entries import read_fields
 from maestro_env.accelerators.files import accelforge, timeloop
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.hierarchy_file import hierarchy_of, read_hierarchy
+from maestro_env.accelerators.hierarchy_file import HIERARCHY_KEYS, hierarchy_of, read_hierarchy
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
@@ -210,11 +210,12 @@ def _from_yaml(path: Path) -> Hardware:
     if tool:
         return two_buffers(tool.read_hierarchy(root, path.stem), root)
     if "two_buffers" in root:
+        root.only("two_buffers", *(HIERARCHY_KEYS if "memories" in root else ()))
         root = root["two_buffers"]
     elif "memories" in root:
         root["memories"].fail(
-            "not read here, where accelerators have two buffers; allowed: the fields of Hardware, "
-            "in the file or in a block two_buffers beside the memories, or model hierarchy"
+            "not read here, where accelerators have two buffers; allowed: a block two_buffers "
+            "beside the memories; run, compare, map and sweep take these with model hierarchy"
         )
     entries = (
         (part.where, key, _text(key, part))

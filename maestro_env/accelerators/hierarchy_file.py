@@ -28,6 +28,9 @@ from maestro_env.base.checks import plain_number
 from maestro_env.base.errors import HardwareError, MaestroEnvError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 
+HIERARCHY_KEYS = ("name", "clock_mhz", "word_bits", "technology", "memories", "mac")
+"""Keys of a file with memories, but for its block ``two_buffers``."""
+
 _KINDS = {MemoryElement: "memory", FanoutElement: "fanout"}
 
 # --- In -----------------------------------------------------------------------------------------

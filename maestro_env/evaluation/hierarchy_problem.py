@@ -44,7 +44,7 @@ class HierarchyProblem(NativeProblem):
     """
 
     space: HierarchySpace
-    more_figures: ClassVar[str] = ", or an accelerator with energies"
+    more_figures: ClassVar[str] = ", or, of energy, an accelerator that has energies"
 
     def __post_init__(self) -> None:
         require_type("space", self.space, HierarchySpace, "a layer's on some accelerator")

@@ -230,10 +230,18 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
         yield FanoutElement(
             name=f"{name}_{along}",
-            size=max(int(each["fanout"].integer() // each.get("usage_scale", "1").positive()), 1),
+            size=_units(each),
             axis=axis,
             apart=_listed(_ALL - shared[0]) if shared else (),
         )
+
+
+def _units(spatial: Part) -> int:
+    """Return how many values a fan-out has units for, where one may take several."""
+    fanout, taken = spatial["fanout"].integer(), spatial.get("usage_scale", "1").positive()
+    if not 1 <= taken <= fanout:
+        spatial["usage_scale"].fail(f"is {float(taken):g}; allowed: numbers from 1 to {fanout}")
+    return int(fanout // taken)
 
 
 def _memory(

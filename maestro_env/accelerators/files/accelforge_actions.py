@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeVar
 
+from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.accelerators.two_buffers import WORD_BITS
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
@@ -50,7 +51,7 @@ def action_of(node: Part, name: str) -> Action:
     """Return the action of a name of a component; what component models say of it is unknown."""
     shared, counted = _port(node)
     if "actions" not in node:
-        return Action(counted, Fraction(0), _bits(node, node), shared)
+        return Action(counted, Fraction(0), node.get("bits_per_action", "1").integer(), shared)
     found = [each for each in node["actions"].items() if each["name"].text() == name]
     if len(found) != 1:
         node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
@@ -62,12 +63,14 @@ def action_of(node: Part, name: str) -> Action:
     times = node.get("actions_scale", "1").positive()
     picojoules = each.get("energy", "0").number() * 10**12
     picojoules *= node.get("energy_scale", "1").number() * times
+    if counted is not None:
+        # The component says its time itself, by how often actions are called.
+        return Action(counted / times, picojoules, _bits(each, node), shared)
     faster = limit_of(node.get("throughput_scale", "1"), Part.positive)
-    rate = rate if counted is None else counted
-    if rate is not None and faster is not None:
-        rate *= faster * node.get("n_parallel_instances", "1").positive() / times
-    limited = None if faster is None else rate
-    return Action(limited, picojoules, _bits(each, node), shared)
+    if rate is None or faster is None:
+        return Action(None, picojoules, _bits(each, node), shared)
+    rate *= faster * node.get("n_parallel_instances", "1").positive() / times
+    return Action(rate, picojoules, _bits(each, node), shared)
 
 
 def limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
@@ -80,14 +83,25 @@ def _bits(action: Part, node: Part) -> int:
     """Return the bits of an action, which it says before its component, in bits or in values."""
     for each in (action, node):
         if "values_per_action" in each:
-            values = {value.integer() for value in each["values_per_action"].named().values()}
-            if len(values) != 1:
-                each["values_per_action"].fail("differs by tensor; allowed: one number for all")
-            words = node.get("bits_per_value", YamlBlock()).get("All", str(WORD_BITS))
-            return values.pop() * words.integer()
+            return _only_number(each["values_per_action"]) * _width(node)
         if "bits_per_action" in each:
             return each["bits_per_action"].integer()
     return 1
+
+
+def _only_number(part: Part) -> int:
+    """Return a number that a part says of all three tensors, by their names or ``All``."""
+    named = part.named()
+    values = {value.integer() for value in named.values()}
+    if len(values) != 1 or ("All" not in named and len(named) < len(TENSORS)):
+        part.fail("is not said of all tensors alike; allowed: one number for All")
+    return values.pop()
+
+
+def _width(node: Part) -> int:
+    """Return the bits of a value in a component, where tensors do not differ in them."""
+    widths = node.get("bits_per_value", YamlBlock())
+    return _only_number(widths) if widths.value else WORD_BITS
 
 
 def _port(node: Part) -> tuple[bool, Fraction | None]:

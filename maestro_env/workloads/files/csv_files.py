@@ -188,6 +188,12 @@ def _is_topology(rows: list[_Row]) -> bool:
 def _topology(path: str | Path, rows: list[_Row], collection: Collection) -> None:
     (number, header), *rows = rows
     titles = [cell.lower() for cell in header]
+    if titles[1:4] == ["k", "c", "y"]:
+        with _line(path, number):
+            raise LayerError(
+                "K, C and Y behind a name: rows of GAMMA have no names, and end with their type; "
+                f"allowed: {_HEADERS[0]}"
+            )
     widest = max(sum(map(bool, cells)) for cells in (titles, *(cells for _, cells in rows)))
     is_product = titles[1:4] == _PRODUCT or widest <= _NUMBERS
     with _line(path, number):
