@@ -135,6 +135,11 @@ def test_topologies_in_other_forms(tmp_path: Path, text: str, macs: int, note: s
     assert [each.startswith(note) for each in network.notes] == [True] * bool(note)
 
 
+def test_columns_of_gamma_behind_a_name_are_no_product(tmp_path: Path) -> None:
+    with pytest.raises(NetworkError, match=r"line 1: K, C and Y behind a name: .* K,C,Y,X,R,S,T"):
+        read(tmp_path, "net.csv", "name,K,C,Y,X,R,S\na,8,8,9,9,3,3\n")
+
+
 def test_names_in_files_have_their_numbers_by_dims(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_text(f"{TITLES}\nc1, H, 22, 3, 3, C, 8, 1,")
     (tmp_path / "part.yaml").write_text("sizes: {rank_sizes: {M: {{M}}, K: 5, N: 6}}")
