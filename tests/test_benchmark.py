@@ -315,12 +315,12 @@ def test_a_prior_that_has_seen_the_held_layers_is_refused(
     goals = [(each.goal.problem, each.goal.objective) for each in held]
     for method, told in [(str(path), False), ("prior", True), ("marl:start=prior", True)]:
         warning = Method(method).mapper("gpt2", held).warning(goals)
-        assert ("trained with" in (warning or "")) is told
+        assert ("has seen" in (warning or "")) is told
     # The last layer of ResNet-18.
     Path("net.csv").write_text("K,C,Y,X,R,S,T\n1000,512,1,1,1,1,0\n")
     assert run("--seeds=1", method="prior") == 2
     error = capsys.readouterr().err
-    assert "prior on net.csv: the prior was trained with this layer" in error
+    assert "prior on net.csv: the prior has seen this layer" in error
     assert "none of its layers" in error
 
 

@@ -395,7 +395,7 @@ def test_no_limit_is_no_number_of_octaves(field: str) -> None:
 
 @pytest.mark.parametrize("card", [{"model": 3}, {"model": {}}, {"hold": []}, {"hold": {}}])
 def test_any_data_card_can_be_compared_with(card: dict[str, object]) -> None:
-    assert "trained with this layer" in prior_warning(
+    assert "has seen this layer" in prior_warning(
         random_file(data_card=card), [(edge_problem(), EDP)]
     )
 
@@ -406,14 +406,14 @@ def test_a_prior_that_was_trained_with_the_layers_is_told() -> None:
         return prior_warning(random_file(data_card={"hold": hold}), goals)
 
     text = told("", "resnet18_l2")
-    assert "trained with this layer" in text
+    assert "has seen this layer" in text
     assert "\n" not in text
     assert told("resnet18", "resnet18_l2") is None
     assert told("resnet18,vgg16", "resnet18_l2", "vgg16_l1") is None
     assert told("", "conv:K=7,C=5,Y=9,X=9,R=3,S=3") is None
     # The first layers of both have one shape, however it is written.
     assert told("resnet18", "resnet50_l0") is None
-    assert "trained with this layer" in told("resnet18", "gemm:M=1,N=1000,K=2048")
+    assert "has seen this layer" in told("resnet18", "gemm:M=1,N=1000,K=2048")
     assert "2 of these 3 layers" in told("resnet18", "resnet18_l2", "vgg16_l1", "gpt2_l1")
 
 
@@ -421,13 +421,13 @@ def test_what_is_far_and_what_was_seen_stand_in_one_line() -> None:
     file = random_file(ranges=only(PRESETS["edge"]))
     text = prior_warning(file, [(edge_problem(l2_bytes=PRESETS["edge"].l2_bytes * 8), EDP)])
     assert "octaves" in text
-    assert "trained with this layer" in text
+    assert "has seen this layer" in text
     assert "\n" not in text
 
 
 @pytest.mark.parametrize("mapper", ["prior", "marl:start=prior", "optimum:start=prior"])
 def test_mappers_tell_that_the_prior_has_seen_a_layer(mapper: str) -> None:
-    assert "trained with this layer" in make_mapper(mapper).warning([(edge_problem(), EDP)])
+    assert "has seen this layer" in make_mapper(mapper).warning([(edge_problem(), EDP)])
 
 
 def test_mappers_warn_of_the_prior_they_use(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]
     if not seen:
         return None
     layers = f"{len(seen)} of these {len(shapes)} layers" if len(shapes) > 1 else "this layer"
-    return f"the prior was trained with {layers}: no fair comparison (docs/prior.md)"
+    return f"the prior has seen {layers}: no fair comparison (docs/prior.md)"
 
 
 def _trained_shapes(prior: PriorFile) -> set[str]:
