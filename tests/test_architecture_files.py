@@ -248,8 +248,9 @@ NOTED = (
     (ACCELFORGE, "name: taps", "name: taps\n    leak_power: 1e-3", "leakage and areas"),
     (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
     (ACCELFORGE, "size: inf", "size: 64", "the size of main memory main is not read"),
+    (ACCELFORGE, "!Compute {", "!Compute {skip_initial_output_write: False, ", "its first sum"),
     (ACCELFORGE, "!Compute {", "!Network {name: noc}\n  - !Compute {", "networks are not read"),
-    (ACCELFORGE, "!Compute {", f"{LIMITER}\n  - !Compute {{", "what tolls let through in a second"),
+    (ACCELFORGE, "!Compute {", f"{LIMITER}\n  - !Compute {{", "the throughput of tolls"),
 )
 
 
@@ -296,7 +297,12 @@ def test_a_macro_without_main_memory_is_read_as_far_as_it_says(tmp_path: Path) -
     kept = {"keeps": ("filter",), "capacity_bits": 3, "width_bits": {"filter": 3}}
     assert cells == MemoryElement(name="cells", **kept)  # type: ignore[arg-type]
     notes = " ".join(accelerator_notes(str(path)))
-    for told in ("no main memory", "Python code counts a size: line", "are rounded up", "models"):
+    for told in (
+        "no main memory",
+        "what it counts has no limit: line ",
+        "fractions of bits are rounded up",
+        "models",
+    ):
         assert told in notes
     path.write_text(path.read_text().replace("slices: ceil(", "slices: encoded("))
     with pytest.raises(HardwareError, match="usage_scale: is 'slices'; allowed: numbers"):
@@ -447,7 +453,7 @@ REFUSED_OF_ACCELFORGE = (
     (
         "  - !Con",
         f"  - {TOLL}\n  - !Con",
-        "energy of some tensors or one way; allowed: All",
+        "energy for some tensors or one direction; allowed: All",
     ),
     ("size: inf", "siz: inf", "'siz' is not supported here; did you mean size"),
     ("fanout: 4", "fanout: 4, usage_scale: slices(spec)", "usage_scale: is 'slices(spec)'"),

@@ -162,12 +162,12 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str])
     Args:
         parts: of the file.
         hertz: cycles a second; None where the file does not say them.
-        code: variables that Python code counts.
+        code: variables that need Python code, as ``_counted_by_code`` returns them.
     """
     sets = dict(_SETS)
     for part in parts:
         if sets == _SETS and part.tag == "Memory" and _kept(part, sets) != _ALL:
-            part.note("there is no main memory: what is outside costs nothing and has no limit")
+            part.note("it has no main memory; one named outside, without limit and cost, is added")
             yield Node(part, [], MemoryElement(name="outside"))
         fanouts = list(_fanouts(part, sets))
         if part.tag == "Container":
@@ -179,6 +179,8 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str])
             yield Node(part, fanouts, memory)
         elif part.tag == "Compute":
             _check_component(part, "actions", "spatial", "skip_initial_output_write")
+            if "skip_initial_output_write" in part:
+                part.note("whether an output is written before its first sum is not read")
             yield Node(part, fanouts, mac=_mac(part))
         elif part.tag == "Toll":
             yield Node(part, [*fanouts, *_toll(part, sets)])
@@ -205,13 +207,13 @@ def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElem
     _check_component(part, "tensors", "direction", "actions", "spatial", *_BITS)
     actions = [*part.get("actions", []).items()]
     if any("throughput" in each or each.get("latency", "0").text() != "0" for each in actions):
-        part.note("what tolls let through in a second is not read, so that mappings may be faster")
+        part.note("the throughput of tolls is not read, so that mappings may be slower than here")
     if not any("energy" in each for each in actions):
         return
     part["tensors"].only("keep")
     on_all = _set(part["tensors"]["keep"], sets) == _ALL
     if part["direction"].text() != "up_and_down" or not on_all:
-        part.fail("takes energy of some tensors or one way; allowed: All, up_and_down")
+        part.fail("has an energy for some tensors or one direction; allowed: All, up_and_down")
     words = part.get("bits_per_value", YamlBlock())
     words.only("All")
     word, read = words.get("All", str(WORD_BITS)).number(), action_of(part, "read")
@@ -271,7 +273,7 @@ def _memory(
 def _whole_bits(part: Part) -> int:
     bits = part.positive()
     if bits.denominator != 1:
-        part.note("bits of a part of a value are rounded up")
+        part.note("fractions of bits are rounded up")
     return math.ceil(bits)
 
 
@@ -287,13 +289,13 @@ def _size(part: Part, code: Collection[str]) -> int | None:
     """Return the bits of a memory; None without limit, or where Python code counts them."""
     text = part.text()
     if _CALL.search(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
-        part.note(f"no limit where Python code counts a size: line {part.line}")
+        part.note(f"Python code is not run; what it counts has no limit: line {part.line}")
         return None
     return limit_of(part, Part.integer)
 
 
 def _counted_by_code(variables: Iterable[Part]) -> set[str]:
-    """Return the variables that follow from functions of Python, which no YAML file has."""
+    """Return the variables whose expressions call functions of Python, which are not run."""
     named = [each for part in variables for each in part.named().items()]
     texts = {name: each.value for name, each in named if isinstance(each.value, str)}
     found = {name for name, text in texts.items() if _CALL.search(text)}
