@@ -190,6 +190,46 @@ def boundaries(nest: Nest) -> Iterator[tuple[str, int, int]]:
             yield tensor, parent, child
 
 
+def broken_rules(row: dict[str, Any]) -> set[tuple[str, str]]:
+    """Return element and name of each rule that a mapping breaks (H2.1), by executing its loops.
+
+    An element has `rules`: lists of dims and tensors, or sizes by dim, by their names.
+    """
+    nest, found = Nest(row), set()
+    loops = [loop for loop in nest.loops if nest.cuts(loop)]
+
+    def boxes(element: int) -> list[Box]:
+        above = [loop for loop in loops if loop[0] < element]
+        return [next(iter(step.values())) for step in nest.steps(above)]
+
+    for element, each in enumerate(nest.elements):
+        name, rules = each.get("memory") or each["fanout"], each.get("rules", {})
+        first, here = boxes(element)[0], [loop for loop in loops if loop[0] == element]
+        extent = dict(zip(DIMS, map(len, first), strict=True))
+        if {dim for _, dim, _, _ in here} - set(rules.get("dims", DIMS)):
+            found.add((name, "dims"))
+        units = {dim: math.ceil(extent[dim] / tile) for _, dim, tile, _ in here}
+        if any(units.get(dim, 1) > most for dim, most in rules.get("units", {}).items()):
+            found.add((name, "units"))
+        if any(extent[dim] > most for dim, most in rules.get("tiles", {}).items()):
+            found.add((name, "tiles"))
+        whole = dict(zip(DIMS, map(len, nest.whole), strict=True))
+        if any(extent[dim] < whole[dim] for dim in rules.get("whole", ())):
+            found.add((name, "whole"))
+        order = [dim for _, dim, _, _ in here]
+        for rule, dims in (("outermost", order), ("innermost", order[::-1])):
+            wanted = [dim for dim in rules.get(rule, ()) if dim in dims]
+            if any(dims.index(dim) != place for place, dim in enumerate(wanted)):
+                found.add((name, rule))
+        for tensor, letters in (("input", "NGCPQRS"), ("filter", "GKCRS"), ("output", "NGKPQ")):
+            if tensor in rules.get("stays", ()):
+                tiles = [tuple(box[DIMS.index(dim)] for dim in letters) for box in boxes(element)]
+                visits = [tile for tile, _ in itertools.groupby(tiles)]
+                if len(visits) > len(set(visits)):
+                    found.add((name, "stays"))
+    return found
+
+
 def compute_cycles(nest: Nest, simd: int) -> int:
     """Return the cycles that unit 0 computes (H5), or that steps take at least (H6)."""
 

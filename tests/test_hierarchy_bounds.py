@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cost_floors import CostFloors, least_steps
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.finding import find_layer, find_network
 
 Row = dict[str, Any]

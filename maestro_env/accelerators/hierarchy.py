@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from maestro_env import _native
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, LoopRules
 from maestro_env.base.checks import (
     MAX_INT,
     require_integer,
@@ -133,6 +134,7 @@ class MemoryElement:
         launch_cycles: that every step takes of the port of the next memory outside.
         step_cycles: that a step takes at least.
         load_cycles: that a step takes at least which begins with another tile than the one before.
+        rules: of the loops that it can run.
     """
 
     name: str
@@ -153,6 +155,7 @@ class MemoryElement:
     launch_cycles: float = 0.0
     step_cycles: int = 0
     load_cycles: int = 0
+    rules: LoopRules = ANY_LOOPS
 
     def widths(self, word_bits: int) -> list[int]:
         """Return the bits of a word of each tensor; ``word_bits`` where the memory has none."""
@@ -162,6 +165,7 @@ class MemoryElement:
     def native(self, word_bits: int, pool: int) -> dict[str, Any]:
         """Return the element, whose physical memory has an index, as the C++ core reads it."""
         what = f"memory {self.name}"
+        self.rules.check(what, memory=True)
         if self.pool is not None and any(getattr(self, name) for name in _LEFT_TO_POOL):
             raise HardwareError(
                 f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths, beats, "
@@ -228,6 +232,7 @@ class FanoutElement:
         apart: tensors of which every instance is served by itself: inputs and filters without
             multicast, outputs that are not added up on their way.
         pj_per_bit: energy of a word, per bit, that an instance takes in or sends up.
+        rules: of the loops that it can run.
     """
 
     name: str
@@ -235,10 +240,12 @@ class FanoutElement:
     axis: Literal["X", "Y"] = "X"
     apart: Collection[str] = ()
     pj_per_bit: float = 0.0
+    rules: LoopRules = ANY_LOOPS
 
     def native(self) -> dict[str, Any]:
         """Return the element as the C++ core reads it."""
         what = f"fan-out {self.name}"
+        self.rules.check(what, memory=False)
         if self.axis not in ("X", "Y"):
             raise HardwareError(f"{what}: axis is {quoted(self.axis)}; allowed: X, Y")
         size = MAX_INT if self.size is None else self.size
@@ -331,6 +338,11 @@ class Hierarchy(Accelerator):
     def names(self) -> list[str]:
         """Names of the elements, outermost first."""
         return [element.name for element in self.elements]
+
+    @property
+    def rules(self) -> list[LoopRules]:
+        """What each element allows of the loops of a mapping."""
+        return [element.rules for element in self.elements]
 
     @property
     def peak_macs_per_cycle(self) -> float:

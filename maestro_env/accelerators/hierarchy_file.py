@@ -21,6 +21,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.accelerators.technology import Technology
@@ -86,8 +87,9 @@ def _element(part: Part, readers: Mapping[str, Mapping[str, _Reader]]) -> Elemen
     kind = next((kind for kind in readers if kind in part), None)
     if kind is None:
         part.fail("begins with neither memory: NAME nor fanout: NAME")
-    values = _read(part, {kind: Part.text, **readers[kind]})
+    values = _read(part, {kind: Part.text, **readers[kind], **_RULES})
     values["name"] = values.pop(kind)
+    values["rules"] = LoopRules(**{key: values.pop(key) for key in _RULES if key in values})
     return MemoryElement(**values) if kind == "memory" else FanoutElement(**values)
 
 
@@ -192,6 +194,32 @@ def _bits_per_cycle(part: Part, clock: float | None) -> float:
     return float(rate * 8 / (Fraction(str(clock)) * 10**6))
 
 
+def read_rules(part: Part) -> LoopRules:
+    """Read what is allowed of the loops of an element."""
+    return LoopRules(**_read(part, _RULES))
+
+
+def _dim(part: Part, name: str) -> str:
+    # Tables show output rows and columns of convolutions like this.
+    found = {"Y'": "P", "X'": "Q"}.get(name, name)
+    if found not in DIMS:
+        part.fail(f"has {quoted(name)}; allowed: {', '.join(DIMS)}")
+    return found
+
+
+def _dims(part: Part) -> tuple[str, ...]:
+    return tuple(_dim(part, name) for name in part.texts())
+
+
+def _by_dim(part: Part) -> dict[str, int]:
+    return {_dim(part, name): each.integer() for name, each in part.named().items()}
+
+
+_RULES: Mapping[str, _Reader] = {
+    **dict.fromkeys(("dims", "whole", "outermost", "innermost"), _dims),
+    **dict.fromkeys(("units", "tiles"), _by_dim),
+    "stays": _tensors,
+}
 _MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number("pJ")}
 
 # --- Out ----------------------------------------------------------------------------------------
@@ -220,11 +248,12 @@ def stated_fields(described: Hierarchy | Element | MacElement) -> dict[str, Any]
     values = {
         field.name: (getattr(described, field.name), field.default) for field in fields(described)
     }
+    rules: LoopRules = values.pop("rules", (ANY_LOOPS,))[0]
     return {
         name: _plain(value)
         for name, (value, default) in values.items()
         if default is not MISSING and value != default
-    }
+    } | rules.record()
 
 
 def _plain(value: Any) -> Any:

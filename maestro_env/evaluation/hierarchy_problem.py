@@ -107,7 +107,7 @@ class HierarchyProblem(NativeProblem):
     @property
     def masks_complete(self) -> bool:
         """Whether what masks allow is always valid in the end."""
-        return True
+        return self.space.tiles_decide
 
     @property
     def native_masks(self) -> _native.HierarchyMasks:

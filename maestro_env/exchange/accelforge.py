@@ -17,6 +17,7 @@ from maestro_env.accelerators.files.accelforge import (
     read_hierarchy,
 )
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -45,7 +46,7 @@ from maestro_env.exchange.nests import (
     words_of,
 )
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import DIMS, INDEXING, Shape
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.affine import Workload
 from maestro_env.workloads.files import accelforge as workloads

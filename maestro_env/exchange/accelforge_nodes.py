@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import Refuse
 from maestro_env.exchange.nests import Nest, names_of, unsayable
-from maestro_env.hierarchy.shape import INDEXING, Shape
+from maestro_env.hierarchy.shape import Shape
 
 REFUSE = unsayable("AccelForge")
 

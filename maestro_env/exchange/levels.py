@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.accelerators.two_buffers import memories_of, units_below
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import Part
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.nests import Nest, cutting, names_of
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maestro_env.accelerators.hierarchy import TENSORS, Element, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.base.yaml_file import Part
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import DIMS, Shape, cuts_of
+from maestro_env.hierarchy.shape import Shape, cuts_of
 from maestro_env.workloads.affine import Workload, rank_of
 
 Nest = list[dict[str, int]]

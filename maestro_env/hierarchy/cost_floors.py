@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.shape import Shape
 
 Values = NDArray[np.float64]
 

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.real_units import RealFigures
-from maestro_env.hierarchy.shape import DIMS, Shape
+from maestro_env.hierarchy.rules import broken_rule
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
 
 FIGURES: tuple[str, ...] = _native.HIERARCHY_FIGURES
@@ -194,7 +196,7 @@ class HierarchyEvaluator(Recomputed):
                 clipped; what is left below the last element is executed MAC by MAC.
 
         Raises:
-            MappingError: not a list of loops for each element, or an unknown dimension.
+            MappingError: as ``loops`` raises it.
         """
         status, results = self._core.evaluate(self.loops(mapping))
         if results is None:
@@ -266,7 +268,8 @@ class HierarchyEvaluator(Recomputed):
         """Return element, dimension (of ``DIMS``) and tile of each loop of a mapping.
 
         Raises:
-            MappingError: not a list of loops for each element, or an unknown dimension.
+            MappingError: not a list of loops for each element, an unknown dimension, or a loop
+                that the accelerator cannot run.
         """
         names = self.hierarchy.names
         listed = isinstance(mapping, Sequence) and all(isinstance(x, Sequence) for x in mapping)
@@ -275,11 +278,17 @@ class HierarchyEvaluator(Recomputed):
                 f"a mapping of {quoted(mapping)}; allowed: a list of loops for each of "
                 f"{', '.join(names)}"
             )
-        return [
+        found = [
             (element, *self._loop(names[element], loop))
             for element, loops in enumerate(mapping)
             for loop in loops
         ]
+        # Tiles below 1 have a status.
+        legal = all(tile > 0 for _, _, tile in found)
+        if legal and (broken := broken_rule(self.hierarchy, self.shape, mapping)):
+            called = self.hierarchy.name or "the accelerator"
+            raise MappingError(f"{called} cannot run this mapping: {broken}")
+        return found
 
     def _loop(self, element: str, loop: Any) -> tuple[int, int]:
         try:

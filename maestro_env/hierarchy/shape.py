@@ -6,15 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import ArgumentTypeError, LayerError, quoted
 from maestro_env.workloads.layer import Layer, loop_of, nest
-
-DIMS = ("N", "G", "K", "C", "P", "Q", "R", "S")
-"""Batch, groups, filters, channels, output rows and columns, window rows and columns."""
-
-INDEXING = {"input": "NGCPQRS", "filter": "GKCRS", "output": "NGKPQ"}
-"""Dimensions that index each tensor."""
 
 _FARTHEST = 2**16
 _OUTPUTS = {"P": ("Y", "R"), "Q": ("X", "S")}

@@ -7,24 +7,43 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env import _native
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
-from maestro_env.base.checks import require_type
+from maestro_env.accelerators.loop_rules import DIMS, INDEXING
+from maestro_env.base.checks import MAX_INT, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import DIMS
+from maestro_env.hierarchy.rules import broken_rule
 from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import TILES, Points, Space, sizes_up_to, tile_name
 from maestro_env.workloads.layer import Layer
 
-# The dimensions of each tensor, by the loops of the nest.
-_LOOPS = {"input": "NGCPQRS", "filter": "GKCRS", "output": "NGKPQ"}
+# A tile that cuts nothing, whatever the extent.
+_UNCUT = MAX_INT
+
+
+class _Loops(NamedTuple):
+    """Dimensions that may have a loop at an element.
+
+    Args:
+        first: outermost, in this order.
+        free: whose order a vector chooses.
+        last: innermost, in this order.
+    """
+
+    first: list[str]
+    free: list[str]
+    last: list[str]
+
+    def have(self, dim: str) -> bool:
+        """Say whether a dimension is one of them."""
+        return dim in (*self.first, *self.free, *self.last)
 
 
 @dataclass(frozen=True)
@@ -34,12 +53,19 @@ class _Part:
     Args:
         index: among the elements of the accelerator.
         name: of the element.
+        loops: that may stand here.
         sizes: by dimension: choices of a tile at a memory, of units at a fan-out.
     """
 
     index: int
     name: str
+    loops: _Loops
     sizes: dict[str, Parameter | int]
+
+    @property
+    def order(self) -> str:
+        """Name of the parameter of the order."""
+        return f"{self.name}_order"
 
 
 @dataclass(frozen=True)
@@ -55,6 +81,10 @@ class HierarchySpace(Space):
     no parameter. The last memory has no loops unless fan-outs follow it or MACs latch operands:
     what it gets is executed MAC by MAC, whatever the order (docs/spec/hierarchy.md, H2).
 
+    Every vector obeys the rules of the accelerator's elements (H2.1), and every mapping that does
+    is one of a vector. Where a memory may not cut a dimension, the memory before it cuts what the
+    units below cannot take, and where no memory may, units take larger tiles.
+
     A mapping is what ``HierarchyEvaluator`` evaluates: for each element its loops (dimension,
     tile), those that cut something.
 
@@ -67,6 +97,7 @@ class HierarchySpace(Space):
         ArgumentTypeError: an argument of a wrong type; the methods raise it too.
         UnknownNameError: no such kind of tiles.
         LayerError: a transposed layer.
+        MapSpaceError: no mapping of the layer obeys the rules of the accelerator.
     """
 
     hardware: Hierarchy
@@ -79,6 +110,30 @@ class HierarchySpace(Space):
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
         _ = self.evaluator
+        if any(self.hardware.rules):
+            self._require_some()
+
+    def _require_some(self) -> None:
+        """Refuse rules that leave no mapping, or some that no vector need obey."""
+        for index, rules in enumerate(self.hardware.rules):
+            for dim in self.extents:
+                if rules.tiles.get(self._letter(dim), MAX_INT) < self.extents[dim]:
+                    self._require_cut(dim, index)
+        # If there is one, it has the smallest tiles.
+        smallest = self.decode(np.zeros(len(self.parameters), dtype=np.int32))
+        if broken := broken_rule(self.hardware, self.evaluator.shape, smallest):
+            name = self.hardware.name or "the accelerator"
+            raise MapSpaceError(f"no mapping of {self.layer} obeys the rules of {name}: {broken}")
+
+    def _require_cut(self, dim: str, index: int) -> None:
+        """Require that memories can make the tiles of a dimension as small as an element wants."""
+        outside = [place for part, _ in self._groups if (place := part.index) < index]
+        name, extent = self.hardware.names[index], self.extents[dim]
+        what = f"{self.layer}: {name} allows tiles of {dim} that are smaller than {extent}"
+        if any(rules.stays for rules in self.hardware.rules):
+            raise MapSpaceError(f"{what}, and a tensor stays; allowed: either tiles or stays")
+        if not any(self._loops(place).have(dim) for place in outside):
+            raise MapSpaceError(f"{what}, and no memory outside may have a loop of it; allow one")
 
     @cached_property
     def evaluator(self) -> HierarchyEvaluator:
@@ -88,6 +143,7 @@ class HierarchySpace(Space):
     @cached_property
     def native(self) -> _native.HierarchySpace:
         """The space as the C++ core decodes it."""
+        letters = list(enumerate(map(self._letter, self.extents)))
         return _native.HierarchySpace(
             [(parameter.name, parameter.choices) for parameter in self.parameters],
             [self._number(dim) for dim in self.extents],
@@ -99,6 +155,20 @@ class HierarchySpace(Space):
                 )
                 for memory, fanouts in self._groups
             ],
+            [
+                (index, sum((letter in INDEXING[tensor]) << place for place, letter in letters))
+                for index, rules in enumerate(self.hardware.rules)
+                for tensor in rules.stays
+            ],
+        )
+
+    @cached_property
+    def tiles_decide(self) -> bool:
+        """Whether larger tiles alone need more room: each memory may cut what its units share."""
+        return not any(rules.stays for rules in self.hardware.rules) and all(
+            memory.loops.have(dim) or not any(each.loops.have(dim) for each in fanouts)
+            for memory, fanouts in self._groups
+            for dim in self.extents
         )
 
     def json_of(self, mapping: NestMapping) -> str:
@@ -158,10 +228,12 @@ class HierarchySpace(Space):
         return sorted(found, key=lambda loop: (loop[0], fans[loop[0]] and places.index(loop[1])))
 
     def _make_parameters(self) -> Iterator[Parameter]:
-        orders = range(math.factorial(len(self.extents)))
         for memory, fanouts in self._groups:
             for part in (memory, *fanouts):
-                yield Parameter(f"{part.name}_order", "order", orders)
+                free = len(part.loops.free)
+                if free > 1 or free == len(self.extents):
+                    orders = range(math.factorial(free))
+                    yield Parameter(part.order, "order", orders)
                 yield from (each for each in part.sizes.values() if isinstance(each, Parameter))
 
     @cached_property
@@ -173,46 +245,67 @@ class HierarchySpace(Space):
         for index, following in zip(memories, [*memories[1:], len(elements)], strict=True):
             fanouts = [self._units(at) for at in range(index + 1, following)]
             if following < len(elements) or fanouts or self.hardware.mac.latches:
-                groups.append((self._tiles(index, following), fanouts))
+                groups.append((self._tiles(index, following, fanouts), fanouts))
         return groups
 
-    def _tiles(self, index: int, following: int) -> _Part:
+    def _tiles(self, index: int, following: int, fanouts: list[_Part]) -> _Part:
         """Return the choices at a memory, which the following one limits."""
         name, sizes = self.hardware.names[index], dict[str, Parameter | int]()
+        loops = self._loops(index)
         for dim, extent in self.extents.items():
-            values, most = sizes_up_to(extent, self.tiles), self._most(dim, following)
-            fitting = values[: bisect_right(values, most)]
-            sizes[dim] = 1 if most < 2 else Parameter(tile_name(name, dim), "tile", fitting)
-        return _Part(index, name, sizes)
+            most = self._most(dim, following)
+            if not any(each.have(dim) for each in (loops, *(part.loops for part in fanouts))):
+                sizes[dim] = int(min(most, _UNCUT))
+            elif most < 2:
+                sizes[dim] = 1
+            else:
+                values = sizes_up_to(extent, self.tiles)
+                fitting = values[: bisect_right(values, most)]
+                sizes[dim] = Parameter(tile_name(name, dim), "tile", fitting)
+        return _Part(index, name, loops, sizes)
 
     def _units(self, index: int) -> _Part:
         """Return the choices at a fan-out."""
         name, size = self.hardware.names[index], self._elements[index]["size"]
-        return _Part(
-            index,
-            name,
-            {
-                dim: Parameter(units_name(name, dim), "cluster", range(1, min(size, extent) + 1))
-                for dim, extent in self.extents.items()
-            },
-        )
+        loops, most = self._loops(index), self.hardware.rules[index].units
+        sizes: dict[str, Parameter | int] = dict.fromkeys(self.extents, 1)
+        for dim in loops.free:
+            units = range(1, min(size, self.extents[dim], most.get(self._letter(dim), size)) + 1)
+            sizes[dim] = Parameter(units_name(name, dim), "cluster", units)
+        return _Part(index, name, loops, sizes)
+
+    def _loops(self, index: int) -> _Loops:
+        """Return the dimensions that may have a loop at an element."""
+        rules, inside = self.hardware.rules[index], self.hardware.rules[index + 1 :]
+        whole = {letter for each in inside for letter in each.whole}
+        dims = {
+            letter: dim
+            for dim in self.extents
+            if (letter := self._letter(dim)) not in whole and rules.allows(letter)
+        }
+        first = [dims.pop(letter) for letter in rules.outermost if letter in dims]
+        last = [dims.pop(letter) for letter in rules.innermost if letter in dims]
+        return _Loops(first, list(dims.values()), last[::-1])
 
     def _most(self, dim: str, index: int) -> float:
-        """Return the largest tile that an element could hold: if all others were 1."""
-        if index == len(self._elements) or self._elements[index]["pool"] == 0:
-            # The MAC holds nothing, and the first memory all.
+        """Return the largest tile that an element may get and could hold if all others were 1."""
+        if index == len(self._elements):
+            # The MAC holds nothing.
             return math.inf
-        memory = self._elements[index]
+        memory, letter = self._elements[index], self._letter(dim)
+        allowed: float = self.hardware.rules[index].tiles.get(letter, math.inf)
+        if memory["pool"] == 0:
+            # The first memory has room for all.
+            return allowed
         words = [
             width * memory["buffers"] * keeps
             for width, keeps in zip(memory["width"], memory["keeps"], strict=True)
         ]
-        loop = DIMS[self._number(dim)]
-        grows = [bits * (loop in _LOOPS[t]) for t, bits in zip(TENSORS, words, strict=True)]
+        grows = [bits * (letter in INDEXING[t]) for t, bits in zip(TENSORS, words, strict=True)]
         rooms = self._elements[memory["pool"]]["capacity"]
         pairs = zip([*words, sum(words)], [*grows, sum(grows)], rooms, strict=True)
         limits = [(room - bits + each) / each for bits, each, room in pairs if each]
-        return max(1, min(limits, default=math.inf))
+        return float(max(1, min([*limits, allowed])))
 
     @cached_property
     def _elements(self) -> list[dict[str, Any]]:
@@ -224,8 +317,13 @@ class HierarchySpace(Space):
         assert number is not None
         return number
 
-    def _spec(self, part: _Part) -> tuple[int, int, list[tuple[int, list[int]]]]:
-        """Return an element, the column of its order and its sizes, as the C++ core reads them."""
+    def _letter(self, dim: str) -> str:
+        """Return the one of ``DIMS`` that a dimension is."""
+        return DIMS[self._number(dim)]
+
+    def _spec(self, part: _Part) -> tuple[Any, ...]:
+        """Return an element, the column of its order, its loops and sizes for the C++ core."""
+        places = {dim: place for place, dim in enumerate(self.extents)}
         sizes = [
             (-1, [size])
             if isinstance(size, int)
@@ -236,7 +334,8 @@ class HierarchySpace(Space):
             )
             for size in part.sizes.values()
         ]
-        return part.index, self.columns[f"{part.name}_order"], sizes
+        loops = [[places[dim] for dim in dims] for dims in part.loops]
+        return part.index, self.columns.get(part.order, -1), loops, sizes
 
 
 def units_name(fanout: str, dim: str) -> str:

@@ -21,55 +21,137 @@ void choose(const Choice& choice, std::int64_t number, std::int32_t choices, std
 
 }  // namespace
 
-const MapSpace::Order& Space::order(const Part& part, const std::int32_t* point) const {
-  return permutations(dims.size())[static_cast<std::size_t>(point[part.order_column])];
-}
+class Space::Decoder {
+ public:
+  Decoder(const Space& space, const std::int32_t* point, std::vector<MappedLoop>& loops)
+      : space_(space), point_(point), loops_(loops), count_(space.dims.size()) {
+    std::copy(space.extents.begin(), space.extents.end(), box_.begin());
+  }
 
-void Space::decode(const std::int32_t* point, std::vector<MappedLoop>& loops) const {
-  loops.clear();
-  const std::size_t count = dims.size();
-  const auto add = [&](int element, std::size_t d, std::int64_t tile) {
-    loops.push_back({element, dims[d], static_cast<std::int32_t>(tile)});
-  };
-  Counts box, tile, chunks;
-  std::copy(extents.begin(), extents.end(), box.begin());
-  for (const Group& group : groups) {
-    // `tile` grows from that of one unit to that of all units together.
-    for (std::size_t d = 0; d < count; ++d) {
-      tile[d] = std::min<std::int64_t>(group.memory.sizes[d].pick(point), box[d]);
-      chunks[d] = ceil_div(box[d], tile[d]);
-    }
-    std::array<Counts, kMaxFanouts> units;
-    for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
-      const auto& [part, size] = group.fanouts[f];
-      std::int64_t room = size;
-      const MapSpace::Order& first = order(part, point);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t d = first[i];
-        const std::int64_t used =
-            std::min({std::int64_t{part.sizes[d].pick(point)}, chunks[d], room});
-        units[f][d] = used;
-        room /= used;
-        chunks[d] = ceil_div(chunks[d], used);
-        tile[d] *= used;
+  void decode() {
+    limit();
+    for (std::size_t g = 0; g < space_.groups.size(); ++g) {
+      const Group& group = space_.groups[g];
+      for (std::size_t d = 0; d < count_; ++d) {
+        tile_[d] =
+            std::min({std::int64_t{group.memory.sizes[d].pick(point_)}, box_[d], most(g + 1, d)});
+        chunks_[d] = ceil_div(box_[d], tile_[d]);
       }
-    }
-    const MapSpace::Order& outermost = order(group.memory, point);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t d = outermost[i];
-      if (tile[d] >= box[d]) continue;
-      add(group.memory.element, d, tile[d]);
-      box[d] = tile[d];
-    }
-    for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
-      for (std::size_t d = 0; d < count; ++d) {
-        tile[d] /= units[f][d];
-        if (tile[d] >= box[d]) continue;
-        add(group.fanouts[f].part.element, d, tile[d]);
-        box[d] = tile[d];
+      share(group);
+      cut(group);
+      for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
+        for (std::size_t d = 0; d < count_; ++d) {
+          tile_[d] /= units_[f][d];
+          add(group.fanouts[f].part.element, d);
+        }
       }
     }
   }
+
+ private:
+  // The largest boxes of memories that may not cut a dimension: what their units take.
+  void limit() {
+    limits_.assign(space_.uncut ? space_.groups.size() : 0, Counts{});
+    for (std::size_t g = limits_.size(); g-- > 0;) {
+      const Group& group = space_.groups[g];
+      for (std::size_t d = 0; d < count_; ++d) {
+        tile_[d] = std::min<std::int64_t>(group.memory.sizes[d].pick(point_), most(g + 1, d));
+        chunks_[d] = kUnlimited;
+      }
+      share(group);
+      limits_[g].fill(kUnlimited);
+      for (const std::uint8_t d : group.memory.uncut) limits_[g][d] = tile_[d];
+    }
+  }
+
+  std::int64_t most(std::size_t g, std::size_t d) const {
+    return g < limits_.size() ? limits_[g][d] : kUnlimited;
+  }
+
+  // Deals units to chunks; tiles grow from those of one unit to those of all together.
+  void share(const Group& group) {
+    for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
+      const auto& [part, size] = group.fanouts[f];
+      units_[f].fill(1);
+      std::int64_t room = size;
+      each_of(part, [&](std::size_t d) {
+        const std::int64_t used =
+            std::min({std::int64_t{part.sizes[d].pick(point_)}, chunks_[d], room});
+        units_[f][d] = used;
+        room /= used;
+        chunks_[d] = ceil_div(chunks_[d], used);
+        tile_[d] = std::min(tile_[d] * used, kUnlimited);
+      });
+    }
+  }
+
+  void cut(const Group& group) {
+    each_of(group.memory, [&](std::size_t d) {
+      if (tile_[d] >= box_[d]) return;
+      if (moves(group.memory.element, d)) {
+        add(group.memory.element, d);
+      } else {
+        widen(group, d);
+      }
+    });
+    for (const std::uint8_t d : group.memory.uncut) widen(group, d);
+  }
+
+  // Leaves all of a dimension to the units.
+  void widen(const Group& group, std::size_t d) {
+    if (tile_[d] >= box_[d]) return;
+    std::int64_t units = 1;
+    for (std::size_t f = 0; f < group.fanouts.size(); ++f) units *= units_[f][d];
+    tile_[d] = ceil_div(box_[d], units) * units;
+  }
+
+  // Whether a loop lets all tensors stay; it is noted where it does.
+  bool moves(int element, std::size_t d) {
+    const auto concerns = [&](std::size_t s) { return space_.stays[s].element > element; };
+    const auto indexes = [&](std::size_t s) { return (space_.stays[s].indexing >> d & 1) != 0; };
+    for (std::size_t s = 0; s < space_.stays.size(); ++s) {
+      if (concerns(s) && indexes(s) && (reused_ >> s & 1) != 0) return false;
+    }
+    for (std::size_t s = 0; s < space_.stays.size(); ++s) {
+      if (concerns(s) && !indexes(s)) reused_ |= std::uint64_t{1} << s;
+    }
+    return true;
+  }
+
+  void add(int element, std::size_t d) {
+    if (tile_[d] >= box_[d]) return;
+    loops_.push_back({element, space_.dims[d], static_cast<std::int32_t>(tile_[d])});
+    box_[d] = tile_[d];
+  }
+
+  template <typename Use>
+  void each_of(const Part& part, const Use& use) const {
+    for (const std::uint8_t d : part.first) use(d);
+    if (part.order_column < 0) {
+      for (const std::uint8_t d : part.free) use(d);
+    } else {
+      const auto rank = static_cast<std::size_t>(point_[part.order_column]);
+      const MapSpace::Order& order = permutations(part.free.size())[rank];
+      for (std::size_t i = 0; i < part.free.size(); ++i) use(part.free[order[i]]);
+    }
+    for (const std::uint8_t d : part.last) use(d);
+  }
+
+  static constexpr std::int64_t kUnlimited = std::int64_t{1} << 40;
+
+  const Space& space_;
+  const std::int32_t* point_;
+  std::vector<MappedLoop>& loops_;
+  std::size_t count_;
+  Counts box_, tile_, chunks_;
+  Units units_;
+  std::vector<Counts> limits_;
+  std::uint64_t reused_ = 0;  // tensors that stay and have had a loop that does not index them
+};
+
+void Space::decode(const std::int32_t* point, std::vector<MappedLoop>& loops) const {
+  loops.clear();
+  Decoder(*this, point, loops).decode();
 }
 
 int Space::index_of(int loop) const {
@@ -100,18 +182,23 @@ void Space::encode(Mapping mapping, std::int32_t* point) const {
   };
   for (const Group& group : groups) {
     std::vector<std::int32_t> ranked;
-    read(group.memory.element, [&](int d, std::int64_t) { ranked.push_back(d); });
-    for (int d = 0; d < count; ++d) {
-      if (std::find(ranked.begin(), ranked.end(), d) == ranked.end()) ranked.push_back(d);
-    }
-    point[group.memory.order_column] = rank_of(ranked);
+    const Part::Dims& free = group.memory.free;
+    const auto rank = [&](int d) {
+      const auto place = std::find(free.begin(), free.end(), d) - free.begin();
+      const auto found = static_cast<std::int32_t>(place);
+      const bool known = std::find(ranked.begin(), ranked.end(), found) != ranked.end();
+      if (place < std::ssize(free) && !known) ranked.push_back(found);
+    };
+    read(group.memory.element, [&](int d, std::int64_t) { rank(d); });
+    for (int d = 0; d < count; ++d) rank(d);
+    if (group.memory.order_column >= 0) point[group.memory.order_column] = rank_of(ranked);
     for (const auto& [part, size] : group.fanouts) {
       Counts units;
       units.fill(1);
       read(part.element, [&](int d, std::int64_t tile) {
         units[static_cast<std::size_t>(d)] = ceil_div(box[static_cast<std::size_t>(d)], tile);
       });
-      point[part.order_column] = 0;
+      if (part.order_column >= 0) point[part.order_column] = 0;
       set(part, units);
     }
     set(group.memory, box);

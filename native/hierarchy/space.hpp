@@ -11,10 +11,15 @@
 namespace gym::hierarchy {
 
 struct Space : VectorSpace {
-  // What a point chooses of one element: an order of the dimensions, and a number of each.
+  // What a point chooses of one element: an order of the loops that it may have, and a number of
+  // each dimension.
   struct Part {
+    using Dims = std::vector<std::uint8_t>;  // indices of `dims`
+
     int element;
-    int order_column;
+    int order_column;        // below 0: there is one order
+    Dims first, free, last;  // outermost first; a point orders the free ones
+    Dims uncut;              // those without a loop here
     std::vector<Choice> sizes;
   };
   // Of a fan-out: units of each dimension. The first in the order have them first.
@@ -32,9 +37,17 @@ struct Space : VectorSpace {
   std::vector<LoopId> dims;
   std::vector<std::int64_t> extents;  // of these
   std::vector<Group> groups;
+  // A tensor that stays in a memory (H2.1): what indexes it is not cut inside of what does not.
+  struct Stay {
+    int element;
+    std::uint32_t indexing;  // bits of the dimensions
+  };
+  std::vector<Stay> stays;
+  bool uncut = false;  // whether some memory may not cut some dimension
 
   // Decodes a point whose entries are in range: the loops that cut something. Tiles are clipped to
-  // what they cut, units to the chunks there are and to the fan-out.
+  // what they cut, units to the chunks there are and to the fan-out. Where a memory may not cut a
+  // dimension, it gets no more than its units take, or they take larger tiles.
   void decode(const std::int32_t* point, std::vector<MappedLoop>& loops) const;
 
   // Writes the point of a mapping in which all is clipped and only what cuts something has a place
@@ -43,8 +56,9 @@ struct Space : VectorSpace {
 
  private:
   using Counts = std::array<std::int64_t, MapSpace::kMaxLoops>;
+  using Units = std::array<Counts, kMaxFanouts>;
+  class Decoder;
 
-  const MapSpace::Order& order(const Part& part, const std::int32_t* point) const;
   int index_of(int loop) const;
 };
 

@@ -1,6 +1,8 @@
 // Spaces of mappings on accelerators with any memories, and what evaluates their points.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,20 +21,24 @@ namespace gym::python {
 class HierarchySpace {
  public:
   using ChoiceSpec = NamedSpace::ChoiceSpec;
-  // Element, column of its order, sizes.
-  using PartSpec = std::tuple<int, int, std::vector<ChoiceSpec>>;
+  using Dims = hierarchy::Space::Part::Dims;
+  // Element, column of its order, dimensions that come first, that it orders, and last, sizes.
+  using PartSpec = std::tuple<int, int, std::array<Dims, 3>, std::vector<ChoiceSpec>>;
   // A memory, and the fan-outs below it with the units of each.
   using GroupSpec = std::pair<PartSpec, std::vector<std::pair<PartSpec, std::int64_t>>>;
 
   HierarchySpace(const NamedValues& parameters, const std::vector<int>& dims,
-                 const std::vector<std::int64_t>& extents, const std::vector<GroupSpec>& groups) {
+                 const std::vector<std::int64_t>& extents, const std::vector<GroupSpec>& groups,
+                 const std::vector<std::pair<int, std::uint32_t>>& stays) {
     for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
     for (const int dim : dims) space.dims.push_back(static_cast<LoopId>(dim));
     space.extents = extents;
     for (const auto& [memory, fanouts] : groups) {
       auto& group = space.groups.emplace_back(hierarchy::Space::Group{part(memory), {}});
       for (const auto& [fanout, size] : fanouts) group.fanouts.push_back({part(fanout), size});
+      space.uncut |= !group.memory.uncut.empty();
     }
+    for (const auto& [element, indexing] : stays) space.stays.push_back({element, indexing});
   }
 
   std::vector<Entries> decode(const py::object& values) const {
@@ -72,9 +78,13 @@ class HierarchySpace {
   py::ssize_t width() const { return std::ssize(space.parameters); }
 
   static hierarchy::Space::Part part(const PartSpec& given) {
-    const auto& [element, order, sizes] = given;
-    hierarchy::Space::Part part{element, order, {}};
+    const auto& [element, order, loops, sizes] = given;
+    hierarchy::Space::Part part{element, order, loops[0], loops[1], loops[2], {}, {}};
     for (const auto& [column, values] : sizes) part.sizes.push_back({column, values});
+    for (std::uint8_t d = 0; d < sizes.size(); ++d) {
+      const auto has = [d](const Dims& dims) { return std::ranges::find(dims, d) != dims.end(); };
+      if (std::ranges::none_of(loops, has)) part.uncut.push_back(d);
+    }
     return part;
   }
 };
@@ -112,8 +122,9 @@ inline void bind_hierarchy_space(py::module_& module) {
   using Part = HierarchySpace::GroupSpec;
   py::class_<HierarchySpace>(module, "HierarchySpace")
       .def(py::init<const NamedValues&, const std::vector<int>&, const std::vector<std::int64_t>&,
-                    const std::vector<Part>&>(),
-           py::arg("parameters"), py::arg("dims"), py::arg("extents"), py::arg("groups"))
+                    const std::vector<Part>&, const std::vector<std::pair<int, std::uint32_t>>&>(),
+           py::arg("parameters"), py::arg("dims"), py::arg("extents"), py::arg("groups"),
+           py::arg("stays"))
       .def("decode", &HierarchySpace::decode, py::arg("point"))
       .def("encode", &HierarchySpace::encode, py::arg("loops"))
       .def("canonical", &HierarchySpace::canonical, py::arg("points"))

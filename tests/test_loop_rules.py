@@ -1,0 +1,195 @@
+"""Loops that an accelerator can run (H2.1): spaces have exactly the mappings that obey."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hierarchy_cases import hierarchy_of, random_row
+from hierarchy_simulator import broken_rules
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    FanoutElement,
+    Hierarchy,
+    MacElement,
+    MemoryElement,
+)
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
+from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.masks import Masks
+from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.rules import broken_rule
+from maestro_env.hierarchy.shape import Shape
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
+
+_GEMM = Layer("GEMM", {"M": 4, "K": 3, "N": 2})
+
+
+def _drawn_rules(rng: random.Random, memory: bool, first: bool) -> LoopRules:
+    """Return rules, none as often as not."""
+
+    def some(names: Any, chance: float) -> list[str]:
+        return [name for name in rng.sample(list(names), len(names)) if rng.random() < chance]
+
+    def sizes() -> dict[str, int]:
+        return {dim: rng.randint(1, 3) for dim in some(DIMS, 0.2)}
+
+    rules: dict[str, Any] = {}
+    if rng.random() < 0.4:
+        rules["dims"] = some(DIMS, 0.6)
+    if memory and rng.random() < 0.3:
+        rules["outermost"], rules["innermost"] = some("KCP", 0.5), some("NGQRS", 0.5)
+    if memory and not first and rng.random() < 0.3:
+        rules |= {"stays": some(TENSORS, 0.5)} if rng.random() < 0.5 else {"tiles": sizes()}
+    if not memory and rng.random() < 0.4:
+        rules["units"] = sizes()
+    if not first and rng.random() < 0.2:
+        rules["whole"] = some(DIMS, 0.2)
+    return LoopRules(**rules)
+
+
+def _ruled(hierarchy: Hierarchy, rng: random.Random) -> Hierarchy:
+    elements = [
+        replace(each, rules=_drawn_rules(rng, isinstance(each, MemoryElement), place == 0))
+        for place, each in enumerate(hierarchy.elements)
+    ]
+    return replace(hierarchy, elements=elements)
+
+
+def _row(shape: Shape, hierarchy: Hierarchy, mapping: NestMapping) -> dict[str, Any]:
+    """Return a mapping as the simulator reads it."""
+    kinds = {MemoryElement: "memory", FanoutElement: "fanout"}
+    return {
+        "layer": {"dims": shape.sizes, "stride": shape.stride, "dilation": shape.dilation},
+        "accelerator": [
+            {kinds[type(each)]: each.name, "rules": each.rules.record()}
+            for each in hierarchy.elements
+        ],
+        "mapping": [[(DIMS[shape.dim(d) or 0], t) for d, t in loops] for loops in mapping],
+    }
+
+
+def _every(space: HierarchySpace) -> set[NestMapping]:
+    points = np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1)
+    distinct = np.unique(space.clipped(points.astype(np.int32)), axis=0)
+    return {space.decode(point) for point in distinct}
+
+
+def _small(latches: bool, **rules: LoopRules) -> Hierarchy:
+    """Return an accelerator of few mappings."""
+    return Hierarchy(
+        [
+            MemoryElement(name="DRAM", rules=rules.get("DRAM", ANY_LOOPS)),
+            FanoutElement(name="PEs", size=3, rules=rules.get("PEs", ANY_LOOPS)),
+            MemoryElement(name="L1", rules=rules.get("L1", ANY_LOOPS)),
+        ],
+        MacElement(latches=("filter",) if latches else ()),
+    )
+
+
+_FREE = HierarchySpace(Layer("GEMM", {"M": 3, "K": 3, "N": 1}), _small(True))
+_ALL = _every(_FREE)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32))
+def test_a_space_has_exactly_the_mappings_that_obey(seed: int) -> None:
+    hierarchy = _ruled(_FREE.hardware, random.Random(seed))
+    shape = _FREE.evaluator.shape
+    obeying = {each for each in _ALL if not broken_rules(_row(shape, hierarchy, each))}
+    assert obeying == {each for each in _ALL if not broken_rule(hierarchy, shape, each)}
+    tiles = any(rules.tiles for rules in hierarchy.rules)
+    if space := _space(_FREE.layer, hierarchy, refused=tiles or not obeying):
+        assert _every(space) == obeying
+
+
+def _space(layer: Layer, hierarchy: Hierarchy, refused: bool) -> HierarchySpace | None:
+    """Return a space, or None if its rules may be and are refused."""
+    with suppress(*[MapSpaceError] * refused):
+        return HierarchySpace(layer, hierarchy)
+    return None
+
+
+@given(st.integers(0, 2**32))
+def test_vectors_obey_the_rules_of_any_accelerator(seed: int) -> None:
+    rng = random.Random(seed)
+    row = random_row(rng)
+    hierarchy = _ruled(hierarchy_of(row), rng)
+    read = read_hierarchy(hierarchy_text(hierarchy))
+    assert [each.record() for each in read.rules] == [each.record() for each in hierarchy.rules]
+    layer = find_layer(rng.choice(["gemm:M=6,K=5,N=4", "conv:K=4,C=3,Y=6,X=5,R=3,S=2"]))
+    space = _space(layer, hierarchy, refused=True)
+    if space is None:
+        return
+    numbers = np.random.default_rng(seed)
+    points = space.sample(10, numbers)
+    masks = Masks(HierarchyProblem(space))
+    if masks.complete:
+        points = np.concatenate([points, masks.sample(5, numbers)])
+    clipped = space.clipped(points)
+    for point, short in zip(points, clipped, strict=True):
+        mapping = space.decode(point)
+        assert not broken_rules(_row(space.evaluator.shape, hierarchy, mapping))
+        assert space.decode(short) == mapping
+        np.testing.assert_array_equal(space.encode(mapping), short)
+
+
+def test_a_mapping_that_breaks_a_rule_is_refused_by_element_and_rule() -> None:
+    ruled = _small(
+        False,
+        DRAM=LoopRules(innermost=["P"]),
+        PEs=LoopRules(dims=["K", "C"], units={"K": 2}),
+        L1=LoopRules(stays=["filter"], whole=["N"], tiles={"C": 2}),
+    )
+    evaluator = HierarchyEvaluator(_GEMM, replace(ruled, name="chip"))
+    # Of a GEMM, M is the dimension P of the nest, N is K and K is C.
+    for mapping, said in (
+        ([[("K", 1)], [("M", 2)], []], "chip cannot run this mapping: PEs: a loop of P; allowed"),
+        ([[("K", 2)], [("N", 1)], []], None),
+        ([[], [("N", 1)], []], "L1: a tile of 3 of C; allowed: at most 2"),
+        ([[("M", 2), ("K", 2)], [], []], "DRAM: loops of P, C; allowed: innermost P"),
+        ([[("K", 2), ("M", 2)], [], []], None),
+    ):
+        if said is None:
+            assert evaluator.evaluate(mapping)[1] == "ok"
+        else:
+            with pytest.raises(MappingError, match=said):
+                evaluator.evaluate(mapping)
+    problem = HierarchyProblem(HierarchySpace(_GEMM, _small(False, L1=LoopRules(whole=["C"]))))
+    with pytest.raises(MappingError, match="L1: a tile of 2 of C; allowed: all 3 of it"):
+        problem.evaluate_mapping([[("K", 2)], [], []])
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ({"PEs": LoopRules(dims=["M"])}, "fan-out PEs: dims has 'M'; allowed: N, G, K, C, P, Q"),
+        ({"PEs": LoopRules(tiles={"K": 2})}, "PEs has tiles, which only memories have"),
+        ({"L1": LoopRules(units={"K": 2})}, "L1 has units, which only fan-outs have"),
+        ({"L1": LoopRules(tiles={"K": 0})}, "tiles of K"),
+        ({"L1": LoopRules(stays=["weights"])}, "stays has 'weights'; allowed: input, filter"),
+        ({"L1": LoopRules(outermost=["K"], innermost=["K"])}, "order has K twice; give it once"),
+    ],
+)
+def test_rules_that_no_element_can_have_are_refused(rules: dict[str, LoopRules], said: str) -> None:
+    with pytest.raises(HardwareError, match=said):
+        _small(False, **rules)
+
+
+def test_rules_that_leave_no_mapping_are_refused() -> None:
+    ruled = _small(
+        False, DRAM=LoopRules(dims=[]), PEs=LoopRules(dims=[]), L1=LoopRules(tiles={"C": 2})
+    )
+    with pytest.raises(MapSpaceError, match="L1 allows tiles of K that are smaller than 3"):
+        HierarchySpace(_GEMM, ruled)
