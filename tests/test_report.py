@@ -247,7 +247,10 @@ def test_other_models_have_no_roofline(tmp_path: Path) -> None:
     flags = ("--layers=gemm:M=4,N=10,K=32", "--objectives=latency", "--mappers=random")
     assert compare([*flags, "--samples=20", "--model=maestro", f"--out={out}"]) == 0
     assert main([str(out)]) == 0
-    assert "has no figures for them" in Page(out / "report.html").text
+    text = Page(out / "report.html").text
+    for title in ("roofline", "energy by memory and tensor"):
+        assert f"No {title}: cost model and hardware of this section have no figures" in text
+    assert not [name for name in rows(out / "report.csv")[0] if name.endswith("_energy_nj")]
 
 
 def test_what_is_no_result_is_refused(

@@ -176,7 +176,6 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
             vector,
             float(each.values[each.best or 0]),
             each.bound,
-            each.gap if math.isfinite(each.gap) else None,
             each.found_by,
             each.samples,
             layer.count,

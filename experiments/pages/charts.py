@@ -5,15 +5,15 @@ Names are values of the data, never parts of an expression, and fields have fixe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.experiments.pages.sections import FRONT, LEAST, OTHER, Curve, Found, Section
 from maestro_env.experiments.shown.tables import printable_name
-from maestro_env.explanation.traffic import PLACES
-from maestro_env.models import has_levels
+from maestro_env.models import room_of
 
 Spec = dict[str, Any]
 
@@ -31,8 +31,13 @@ _LOOK = {
         "columns": 3,
         "labelLimit": 160,
     },
-    # Okabe and Ito's colours, without those that are lost on a white or a black page.
-    "range": {"category": ["#0f7dc2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"]},
+    # Okabe and Ito's colours, without those that are lost on a white or a black page, and more.
+    "range": {
+        "category": [
+            *("#0f7dc2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"),
+            *("#8a6d3b", "#8f7fe0", "#8a8f98", "#9bbb2c"),
+        ]
+    },
 }
 # One prefix for all numbers of an axis would make "0M" of 0.
 _SHORT = {"labelExpr": "format(datum.value, '~s')", "tickCount": 5}
@@ -77,12 +82,11 @@ def charts_of(section: Section) -> Iterator[Chart]:
         yield _designs(section, "Latency and energy", "latency_cycles", "energy_nj")
         yield _designs(section, "Area and EDP", "area_um2", "edp")
     hardware = section.hardware
-    two_levels = hardware is not None and has_levels(hardware)
-    if two_levels and any(found.intensity for found in section.found):
-        yield _roofline(section, cast(Hardware, hardware))
-    if two_levels and any(found.energy for found in section.found):
+    if hardware is not None and any(found.intensity for found in section.found):
+        yield _roofline(section, hardware)
+    if hardware is not None and any(found.energy for found in section.found):
         yield _energy_by_layer(section)
-        yield _energy_by_memory(section, cast(Hardware, hardware))
+        yield _energy_by_memory(section)
     if section.total is None:
         yield from (_convergence(found) for found in section.found if found.curves)
     elif any(found.curves for found in section.found):
@@ -121,7 +125,7 @@ def _designs(section: Section, title: str, x: str, y: str) -> Chart:
     return Chart(title, note, spec)
 
 
-def _roofline(section: Section, hardware: Hardware) -> Chart:
+def _roofline(section: Section, hardware: Accelerator) -> Chart:
     rows = [
         {
             "layer": _name(section, found),
@@ -134,11 +138,14 @@ def _roofline(section: Section, hardware: Hardware) -> Chart:
         if found.intensity
     ]
     peak = hardware.peak_macs_per_cycle
-    ridge = peak / hardware.offchip_bw
-    places = [found.intensity for found in section.found if found.intensity]
+    bandwidth = room_of(hardware.MODEL).offchip_bw(hardware)
+    ridge = peak / bandwidth if math.isfinite(bandwidth) else math.inf
+    ridges = [ridge] if math.isfinite(ridge) else []
+    places = [*(found.intensity for found in section.found if found.intensity), *ridges]
     low, high = min(places) / 2, max(places) * 2
-    corners = sorted({low, high, *([ridge] if low < ridge < high else [])})
-    roof = [{"intensity": x, "throughput": min(peak, x * hardware.offchip_bw)} for x in corners]
+    corners = sorted({low, high, *ridges})
+    heights = [(x, min(peak, x * bandwidth)) for x in corners]
+    roof = [{"intensity": x, "throughput": y} for x, y in heights if math.isfinite(y)]
     x = _quantitative("intensity", "MACs per off-chip word", scale=_log([low, high]))
     y = _quantitative("throughput", "MACs per cycle", scale=_log())
     line = {"type": "line", "color": _INK, "strokeDash": [4, 3], "clip": True}
@@ -163,11 +170,15 @@ def _roofline(section: Section, hardware: Hardware) -> Chart:
         ],
     }
     note = (
-        f"Every point is a layer, sized by its cycles. The line is the limit of {peak:,} MACs and "
-        f"{hardware.offchip_bw:,} words of main memory per cycle; a point below it loses time to "
-        "idle PEs, to the network or to filling and draining."
+        "Every point is a layer, sized by its cycles. The line is the limit of "
+        f"{_limit(peak)} MACs and {_limit(bandwidth)} words of main memory per cycle; a point "
+        "below it loses time to idle PEs, other memories, networks, or filling and draining."
     )
     return Chart("Roofline", note, spec)
+
+
+def _limit(rate: float) -> str:
+    return f"{rate:,.6g}" if math.isfinite(rate) else "any number of"
 
 
 def _energy_by_layer(section: Section) -> Chart:
@@ -178,34 +189,45 @@ def _energy_by_layer(section: Section) -> Chart:
     ]
     note = "Of all executions of a layer, by place."
     names = [_name(section, found) for found in section.found]
-    return Chart("Energy by layer", note, _bars(rows, "layer", names, "memory"))
+    return Chart("Energy by layer", note, _bars(rows, "layer", names, "memory", _places(section)))
 
 
-def _energy_by_memory(section: Section, hardware: Hardware) -> Chart:
+def _energy_by_memory(section: Section) -> Chart:
     sums: dict[tuple[str, str], float] = {}
     for found in section.found:
-        for key, energy in found.energy.items():
+        for (place, tensor), energy in found.energy.items():
+            key = printable_name(place), tensor
             sums[key] = sums.get(key, 0.0) + found.count * energy
     rows = [{"memory": place, "tensor": tensor, "energy": e} for (place, tensor), e in sums.items()]
-    order = [each for each in _MEMORIES if any(row["memory"] == each for row in rows)]
+    spent = {row["memory"] for row in rows if row["energy"]}
+    places = _places(section)
     note = "Of all layers, by the memory that is read or written, and by tensor."
-    if not hardware.energies.offchip_macs:
-        note += " Off-chip words cost no energy on this hardware: its offchip_cost_macs is 0."
-    return Chart("Energy by memory and tensor", note, _bars(rows, "memory", order, "tensor"))
+    if free := [each for each in places if each not in spent]:
+        note += f" No energy goes to, or is known of: {', '.join(free)}."
+    order = [each for each in places if each in spent]
+    tensors = list(dict.fromkeys(tensor for _, tensor in sums))
+    rows = [row for row in rows if row["memory"] in spent]
+    chart = _bars(rows, "memory", order, "tensor", tensors)
+    return Chart("Energy by memory and tensor", note, chart)
 
 
-_MEMORIES = ("MACs", *PLACES)
+def _places(section: Section) -> list[str]:
+    """Return where energy may go, from the PEs outwards."""
+    places = (printable_name(place) for found in section.found for place in found.places)
+    return list(dict.fromkeys(places))
 
 
 def _by_memory(found: Found) -> dict[str, float]:
     sums: dict[str, float] = {}
-    for (memory, _), energy in found.energy.items():
+    for (place, _), energy in found.energy.items():
+        memory = printable_name(place)
         sums[memory] = sums.get(memory, 0.0) + energy
     return sums
 
 
-def _bars(rows: list[dict[str, Any]], across: str, order: list[str], colour: str) -> Spec:
-    parts = list(dict.fromkeys(row[colour] for row in rows))
+def _bars(
+    rows: list[dict[str, Any]], across: str, order: list[str], colour: str, parts: list[str]
+) -> Spec:
     ranked = [{**row, "rank": parts.index(row[colour])} for row in rows]
     return {
         "height": _BAR * len(order),
@@ -254,7 +276,7 @@ def _convergence(found: Found) -> Chart:
     ]
     objective = found.goal.objective
     name = f"best {objective.name} ({objective.unit})"
-    y = _quantitative("best", name, scale=_log(), axis={"format": "~g"})
+    y = _quantitative("best", name, scale=_log(), axis={"format": "~e"})
     title = f"Convergence: {printable_name(found.name)}, {objective.name}"
     note = "Every line is a search: the best so far."
     if found.over == "seconds":

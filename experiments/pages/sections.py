@@ -48,7 +48,6 @@ class Found:
         vector: of the mapping.
         best: least value of the objective that was found, by this mapping or another one.
         bound: no mapping has a lower value of the objective; None where none is known.
-        gap: how far the best is above it, as a share of it; 0 is proven.
         by: the mapper that found it, or what proved it.
         samples: evaluated for it in all.
         count: executions of the layer.
@@ -61,7 +60,6 @@ class Found:
     vector: Sequence[int]
     best: float
     bound: float | None
-    gap: float | None
     by: str
     samples: int
     count: int
@@ -92,6 +90,11 @@ class Found:
         return float(self.goal.problem.score(points, self.goal.objective)[0][0])
 
     @property
+    def gap(self) -> float | None:
+        """How far this mapping is above the bound, as a share of it; 0 is proven."""
+        return max(self.value / self.bound - 1, 0.0) if self.bound else None
+
+    @property
     def bottleneck(self) -> str:
         """The resource of which more would save most cycles."""
         return bottleneck(self.goal.problem, self.mapping)
@@ -113,8 +116,9 @@ class Found:
     @property
     def intensity(self) -> float | None:
         """MACs per word of main memory; None where the model has no such words."""
-        words = (self.cost.offchip_read_words or 0) + (self.cost.offchip_write_words or 0)
-        return self.goal.problem.layer.macs / words if words else None
+        problem = self.goal.problem
+        words = room_of(problem.model).offchip_words(problem, self.mapping)
+        return problem.layer.macs / words if words else None
 
     @property
     def macs_per_cycle(self) -> float:
@@ -128,23 +132,25 @@ class Found:
         They add up to all of it. Empty for a model whose figures do not.
         """
         problem = self.goal.problem
-        return room_of(problem.model).energy(problem, self.cost)
+        return room_of(problem.model).energy(problem, self.mapping)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where energy may go on this accelerator, from the PEs outwards."""
+        problem = self.goal.problem
+        return room_of(problem.model).places(problem.hardware)
 
 
-def bound_and_gap(
-    goal: Goal, best: float, proven: float | None = None
-) -> tuple[float | None, float | None]:
-    """Return the best bound that is known of a goal, and how far a value is above it, as ``Found``.
+def known_bound(goal: Goal, proven: float | None = None) -> float | None:
+    """Return the best bound that is known of a goal; None where none is.
 
     Args:
         goal: what was searched for.
-        best: the value.
         proven: a bound that the search has proven; None for none.
     """
     known = optimum_in_table(goal.problem, goal.objective)
     bounds = (goal.lower_bound, known.bound if known else None, proven)
-    bound = max((each for each in bounds if each is not None), default=None)
-    return bound, max(best / bound - 1, 0.0) if bound else None
+    return max((each for each in bounds if each is not None), default=None)
 
 
 def bottleneck(problem: AnyProblem, mapping: Any) -> str:

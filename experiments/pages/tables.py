@@ -60,7 +60,7 @@ def layers_table(section: Section) -> Table | None:
     shares = () if searched else ("count", "MACs\nshare", "latency\nshare", "energy\nshare")
     right = (
         *shares,
-        *("latency\ncycles", "energy\nnJ", "share of\npeak", "best above\nbound"),
+        *("latency\ncycles", "energy\nnJ", "share of\npeak", "above\nbound"),
         *("bottleneck", "found by", "samples"),
     )
     rows = [
@@ -78,9 +78,9 @@ def layers_table(section: Section) -> Table | None:
     ]
     several = () if section.hardware is not None else ("hardware",)
     left = ("layer", "shape", *several, *(("minimised",) if searched else ()))
-    note = "Latency and energy are those of one execution."
+    note = "A row is one mapping, with its latency and energy of one execution."
     if total is not None:
-        note += f" Shares are of all executions, with the mappings called '{total.name}'."
+        note += f" Mappings are those called '{total.name}', and shares are of all executions."
     return Table("Best mappings" if searched else "Layers", left, right, rows, note)
 
 
@@ -98,7 +98,9 @@ def real_table(section: Section) -> Table | None:
         (name, what, *(figure(each.get(header)) for header in headers))
         for (name, what, _), each in zip(rows, figures, strict=True)
     ]
-    note = "GB/s are those that a memory sends and takes on average, all of its instances together."
+    note = ""
+    if any(header.endswith("GB/s") for header in headers):
+        note = "GB/s are what a memory sends and takes on average, all of its instances together."
     return Table("Real units", ("mapping", "of"), tuple(headers), cells, note) if headers else None
 
 

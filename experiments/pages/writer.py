@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,18 +22,14 @@ from maestro_env.experiments.pages.tables import (
 from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
 from maestro_env.experiments.shown.tables import in_markdown, printable_name
 from maestro_env.experiments.shown.templates import templates
-from maestro_env.explanation.traffic import PLACES
 from maestro_env.models import room_of
 
 _FOLDER = Path(__file__).parent
 _REAL = ("latency_ms", "inferences_per_second", "energy_mj", "tops_per_watt")
-_HEADER = (
+_COLUMNS = (
     *("section", "hardware", "layer", "operator", "dimensions", "count", "macs", "objective"),
     *("value", "bound", "gap", "found_by", "samples", "latency_cycles", "energy_nj"),
     *("utilization", "bottleneck", "macs_per_offchip_word"),
-    *(f"{memory.lower().replace('-', '')}_energy_nj" for memory in ("MACs", *PLACES)),
-    *_REAL,
-    "vector",
 )
 
 
@@ -100,29 +96,34 @@ def _figures(accelerator: Accelerator) -> dict[str, Any]:
 
 def _csv(sections: Sequence[Section]) -> str:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, _HEADER, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_row(section, found) for section in sections for found in section.found)
+    writer = csv.writer(buffer, lineterminator="\n")
+    rows = [(section, found) for section in sections for found in section.found]
+    places = (place for _, found in rows for place in found.places)
+    energies = list(dict.fromkeys(map(_energy_column, places)))
+    writer.writerow(map(csv_cell, (*_COLUMNS, *energies, *_REAL, "vector")))
+    writer.writerows(_row(section, found, energies) for section, found in rows)
     return buffer.getvalue()
 
 
-def _row(section: Section, found: Found) -> dict[str, Any]:
+def _energy_column(place: str) -> str:
+    return f"{place.lower().replace('-', '')}_energy_nj"
+
+
+def _row(section: Section, found: Found, energies: Sequence[str]) -> Iterator[object]:
     layer, hardware, cost = found.goal.problem.layer, found.goal.problem.hardware, found.cost
-    energies = [
-        sum(part for (place, _), part in found.energy.items() if place == memory)
-        if found.energy
-        else None
-        for memory in ("MACs", *PLACES)
-    ]
+    # What the accelerator does not have stays empty; what it has may take none.
+    spent = dict.fromkeys(map(_energy_column, found.places if found.energy else ()), 0.0)
+    for (place, _), part in found.energy.items():
+        spent[_energy_column(place)] += part
     values = (
         *(section.title, hardware.name, found.name, layer.operator, layer.dimensions),
         *(found.count, layer.macs, found.goal.objective.name, found.value, found.bound, found.gap),
         *(found.by, found.samples, cost.latency_cycles, cost.energy_nj, cost.utilization),
-        *(found.bottleneck, found.intensity, *energies),
+        *(found.bottleneck, found.intensity, *map(spent.get, energies)),
         *(getattr(found.real, name) for name in _REAL),
         " ".join(map(str, found.vector)),
     )
-    return dict(zip(_HEADER, map(csv_cell, values), strict=True))
+    return map(csv_cell, values)
 
 
 KINDS: Mapping[str, Callable[[Sequence[Section]], str]] = {

@@ -17,6 +17,9 @@ TENSORS = ("input", "filter", "output")
 PLACES = ("L1", "clusters", "networks", "L2", "off-chip")
 """Where words cost energy, from the PEs outwards."""
 
+MACS = "MACs"
+"""Where computation costs energy, beside ``PLACES``."""
+
 PerMemory = NDArray[np.float64]
 
 
@@ -60,6 +63,17 @@ class Energy:
     def total(self) -> float:
         """The energy of the layer."""
         return self.macs + float(self.accesses.sum())
+
+    @property
+    def parts(self) -> dict[tuple[str, str], float]:
+        """All parts by place and tensor, those of the MACs first."""
+        rows = zip(self.memories, self.accesses.tolist(), strict=True)
+        named = {
+            (place, tensor): part
+            for place, row in rows
+            for tensor, part in zip(TENSORS, row, strict=True)
+        }
+        return {(MACS, "computation"): self.macs, **named}
 
 
 def count_traffic(cost: Cost) -> Traffic:

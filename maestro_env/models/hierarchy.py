@@ -75,7 +75,7 @@ class AnyMemories(Room):
         parts = {printable(each.name): stated_fields(each) for each in accelerator.elements}
         parts["mac"] = stated_fields(accelerator.mac)
         texts = {
-            name: ", ".join(f"{field} {value}" for field, value in part.items())
+            name: ", ".join(f"{field} {_said(value)}" for field, value in part.items())
             for name, part in parts.items()
         }
         facts = {name: getattr(accelerator, name) for name in ("name", "word_bits", "clock_mhz")}
@@ -126,3 +126,46 @@ class AnyMemories(Room):
         from maestro_env.explanation import nest_bottleneck
 
         return next(iter(nest_bottleneck(problem.space.evaluator, mapping).names), "-")
+
+    def offchip_bw(self, accelerator: Hierarchy) -> float:
+        """Return the words a cycle of the first memory, both ways together."""
+        first = accelerator.elements[0]
+        assert isinstance(first, MemoryElement)
+        ways = (first.read_bw or math.inf) + (first.write_bw or math.inf)
+        return (first.bw or ways) / accelerator.word_bits
+
+    def offchip_words(self, problem: HierarchyProblem, mapping: NestMapping) -> float | None:
+        """Return the bits that the first memory sends and takes, in words of the accelerator."""
+        (bits, *_) = problem.moved_bits(mapping).values()
+        return bits / problem.hardware.word_bits
+
+    def places(self, accelerator: Hierarchy) -> tuple[str, ...]:
+        """Return the MACs, physical memories, and fan-outs whose words cost energy."""
+        from maestro_env.explanation.traffic import MACS
+
+        spending = (
+            each.name
+            for each in reversed(accelerator.elements)
+            if (each.pool is None if isinstance(each, MemoryElement) else each.pj_per_bit > 0)
+        )
+        return (MACS, *spending)
+
+    def energy(
+        self, problem: HierarchyProblem, mapping: NestMapping
+    ) -> Mapping[tuple[str, str], float]:
+        """Return MACs, and the memories and fan-outs that spend energy, by tensor."""
+        from maestro_env.explanation.hierarchy_parts import energy_of
+
+        cost, _ = problem.space.evaluator.evaluate(mapping)
+        assert cost is not None
+        found = energy_of(problem.hardware, cost)
+        return found.parts if found.total else {}
+
+
+def _said(value: Any) -> str:
+    """Return a value of a field as people read it."""
+    if isinstance(value, dict):
+        value = [f"{name} {each}" for name, each in value.items()]
+    if isinstance(value, list):
+        return " and ".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

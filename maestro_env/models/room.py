@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -103,8 +104,20 @@ class Room(ABC):
         """Return the resource of which more would save most cycles; ``-`` where none is known."""
         return "-"
 
-    def energy(self, problem: Any, cost: Cost) -> Mapping[tuple[str, str], float]:
-        """Return parts of a mapping's energy in nJ, by memory and tensor, from the PEs outwards.
+    def offchip_bw(self, accelerator: Any) -> float:
+        """Return the words a cycle of main memory, reads and writes; infinite without a limit."""
+        return math.inf
+
+    def offchip_words(self, problem: Any, mapping: Any) -> float | None:
+        """Return the words of main memory that a valid mapping moves; None where not known."""
+        return None
+
+    def places(self, accelerator: Any) -> tuple[str, ...]:
+        """Return where energy may go, as ``energy`` names it, from the PEs outwards."""
+        return ()
+
+    def energy(self, problem: Any, mapping: Any) -> Mapping[tuple[str, str], float]:
+        """Return parts of a valid mapping's energy in nJ, by place and tensor.
 
         They add up to all of it; empty where they are not known.
         """

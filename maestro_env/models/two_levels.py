@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -104,20 +105,32 @@ class TwoLevels(Room):
         except ModelError:
             return "-"
 
-    def energy(self, problem: Problem, cost: Cost) -> Mapping[tuple[str, str], float]:
+    def offchip_bw(self, accelerator: Hardware) -> float:
+        """Return its words a cycle, infinite from ``UNLIMITED`` on."""
+        bandwidth = accelerator.offchip_bw
+        return bandwidth if bandwidth < UNLIMITED else math.inf
+
+    def offchip_words(self, problem: Problem, mapping: LoopNest) -> float | None:
+        """Return the words read and written; None where the model counts none."""
+        cost, _ = problem.evaluate_mapping(mapping)
+        assert cost is not None
+        return (cost.offchip_read_words or 0) + (cost.offchip_write_words or 0) or None
+
+    def places(self, accelerator: Hardware) -> tuple[str, ...]:
+        """Return MACs, memories and networks; none under a model without explanations."""
+        from maestro_env.explanation.traffic import MACS, PLACES
+
+        return (MACS, *PLACES) if self.model in models_with("explanation") else ()
+
+    def energy(self, problem: Problem, mapping: LoopNest) -> Mapping[tuple[str, str], float]:
         """Return MACs, and the accesses of each memory, by tensor."""
-        from maestro_env.explanation import TENSORS, count_energy
+        from maestro_env.explanation import count_energy
 
         if "explanation" not in problem.abilities:
             return {}
-        parts = count_energy(cost, problem.hardware)
-        rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
-        named = {
-            (memory, tensor): part
-            for memory, row in rows
-            for tensor, part in zip(TENSORS, row, strict=True)
-        }
-        return {("MACs", "computation"): parts.macs, **named}
+        cost, _ = problem.evaluate_mapping(mapping)
+        assert cost is not None
+        return count_energy(cost, problem.hardware).parts
 
     def _require_known(self, accelerator: object) -> None:
         if isinstance(accelerator, Accelerator) and accelerator.MODEL not in models_with("levels"):

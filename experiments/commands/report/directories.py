@@ -11,7 +11,7 @@ from typing import Any
 from maestro_env.experiments.commands.report.sweeps import codesign_section, sweep_section
 from maestro_env.experiments.network.layer_search import LayerRecord, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
-from maestro_env.experiments.pages.sections import Curve, Found, Section, bound_and_gap, distinct
+from maestro_env.experiments.pages.sections import Curve, Found, Section, distinct, known_bound
 from maestro_env.experiments.proving.proof import bear_out
 from maestro_env.experiments.proving.records import ProofRecord
 from maestro_env.experiments.search.cells import Finished
@@ -116,8 +116,8 @@ def _optimum(directory: Path) -> Section:
     if state.best_point is None:
         notes.append(f"No valid mapping of {name} was found.")
     elif state.best is not None:
-        known = bound_and_gap(goal, state.best, state.bound)
-        best = (state.best_point, state.best, *known, "optimum", state.samples)
+        bound = known_bound(goal, state.bound)
+        best = (state.best_point, state.best, bound, "optimum", state.samples)
         found.append(Found(name, goal, *best, 1, curves, "seconds"))
     return Section(
         title=f"Optimum of {name} on {goal.problem.hardware.name or 'hardware'}",
@@ -178,7 +178,7 @@ def _found(goal: Goal, searches: Sequence[Finished]) -> Found:
         goal,
         best.best_point,
         best.best,
-        *bound_and_gap(goal, best.best),
+        known_bound(goal),
         best.cell.mapper,
         sum(each.evaluations for each in searches),
         1,

@@ -16,8 +16,8 @@ from maestro_env.experiments.pages.sections import (
     OTHER,
     Found,
     Section,
-    bound_and_gap,
     distinct,
+    known_bound,
 )
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shell.flags import PROGRAM
@@ -163,7 +163,7 @@ def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:
             goal,
             best.vector,
             best.value,
-            *bound_and_gap(goal, best.value, best.bound),
+            known_bound(goal, best.bound),
             best.mapper,
             sum(each.samples for each in searches),
             counts[problem * len(sweep.layers) // sweep.problems],
