@@ -19,7 +19,7 @@ DRIVER = shutil.which("chromedriver")
 if not BROWSER or not DRIVER:
     pytest.skip("needs chromium and chromium-driver", allow_module_level=True)
 
-PHONE, DESK = 390, 1200
+PHONE, NARROW_DESK, DESK = 390, 1100, 1200
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,13 @@ def test_the_page_is_readable(browser: Any, page: Path, width: int, scheme: str)
     )
     brightness = [sum(map(int, colour[4:-1].split(","))) for colour in colours]
     assert (brightness[0] > brightness[1]) == (scheme == "light")
+
+
+def test_no_table_is_cut_on_a_desk(browser: Any, page: Path) -> None:
+    show(browser, page, NARROW_DESK)
+    cut = "each => each.scrollWidth > each.clientWidth"
+    tables = f"[...document.querySelectorAll('.scroll')].filter({cut})"
+    assert browser.execute_script(f"return {tables}.map(each => each.ariaLabel)") == []
 
 
 def test_every_series_is_drawn(browser: Any, page: Path) -> None:
