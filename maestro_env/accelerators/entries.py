@@ -25,12 +25,16 @@ from maestro_env.base.checks import (
     read_entries,
 )
 from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.yaml_file import Part
 
 _DECIMAL = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
 _SIZE = re.compile(rf"{_DECIMAL}\s?(?:([KMG])i?)?B")
 _RATE = re.compile(rf"{_DECIMAL}\s?([MGT])B/s")
 _ARRAY = re.compile(r"\[?([0-9]{1,9})\s*[x,]\s*([0-9]{1,9})\]?")
 _BANDWIDTHS = ("noc_bw", "offchip_bw")
+
+SAID = ("source", "note")
+"""What a block of fields may say of its accelerator, for people."""
 
 INSTEAD: Mapping[str, str] = {
     "l3_bytes": "there are two buffers, the L1 of each PE and a shared L2: leave it out, or give "
@@ -125,6 +129,29 @@ def read_fields(entries: Iterable[Written]) -> dict[str, Any]:
             raise HardwareError(f"{places['pe_array']}: pe_array and num_pes: give one of them")
         values["num_pes"] = values.pop("pe_array")
     return values
+
+
+def hardware_of(part: Part, name: str) -> Hardware:
+    """Read the accelerator of a block of fields; ``name`` is its name if the block has none."""
+    entries = (
+        (each.where, key, _text(key, each)) for key, each in part.named().items() if key not in SAID
+    )
+    return made_hardware(part.where, read_fields(entries), name)
+
+
+def made_hardware(source: str, values: Mapping[str, Any], name: str) -> Hardware:
+    """Make an accelerator of the fields of a source."""
+    if "num_pes" not in values:
+        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
+    try:
+        return Hardware(**{"name": name, **values})
+    except HardwareError as error:
+        raise HardwareError(f"{source}: {error}") from None
+
+
+def _text(key: str, part: Part) -> str:
+    listed = key == "pe_array" and isinstance(part.value, list)
+    return "x".join(part.texts()) if listed else part.text()
 
 
 def _words_per_cycle(what: str, text: str, values: Mapping[str, Any]) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import Literal
 
-from maestro_env.accelerators.entries import read_fields
+from maestro_env.accelerators.entries import SAID, hardware_of, made_hardware, read_fields
 from maestro_env.accelerators.files import accelforge, timeloop
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -31,8 +31,6 @@ BUILT = Path(__file__).with_name("built")
 _YAML = (".yaml", ".yml")
 # Readers of other tools by the key of their architectures.
 _TOOLS = {"architecture": timeloop, "arch": accelforge}
-# What an accelerator with two buffers may say of itself, for people.
-_SAID = ("source", "note")
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -78,7 +76,7 @@ def chip_notes() -> dict[str, str]:
         for name, path in chips_with("two_buffers").items()
     }
     return {
-        name: "; ".join(root[key].text().strip() for key in _SAID) for name, root in roots.items()
+        name: "; ".join(root[key].text().strip() for key in SAID) for name, root in roots.items()
     }
 
 
@@ -101,7 +99,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     if named := named_hardware(ALIASES.get(text, text)):
         return named
     if "=" in text:
-        return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
+        return made_hardware(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
     path = chips_with("memories").get(text, Path(text))
     if path.suffix in _YAML:
         return _from_yaml(path)
@@ -111,7 +109,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
             for key, field in _M_KEYS.items()
         }
         found = read_entries(_m_entries(path), readers, HardwareError)
-        return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
+        return made_hardware(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
     raise UnknownNameError(
         "hardware", text, [*hardware_names(), "FILE.yaml", "FILE.m", "num_pes=N,..."]
     )
@@ -217,27 +215,7 @@ def _from_yaml(path: Path) -> Hardware:
             "not read here, where accelerators have two buffers; allowed: a block two_buffers "
             "beside the memories; run, compare, map and sweep take these with model hierarchy"
         )
-    entries = (
-        (part.where, key, _text(key, part))
-        for key, part in root.named().items()
-        if key not in _SAID
-    )
-    return _made(str(path), read_fields(entries), path.stem)
-
-
-def _text(key: str, part: Part) -> str:
-    listed = key == "pe_array" and isinstance(part.value, list)
-    return "x".join(part.texts()) if listed else part.text()
-
-
-def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
-    """Make an accelerator of the fields of a source."""
-    if "num_pes" not in values:
-        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
-    try:
-        return Hardware(**{"name": name, **values})
-    except HardwareError as error:
-        raise HardwareError(f"{source}: {error}") from None
+    return hardware_of(root, path.stem)
 
 
 def written_entries(text: str) -> Iterator[Written]:

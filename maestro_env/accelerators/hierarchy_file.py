@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from maestro_env.accelerators.entries import bytes_per_second, sized_bits
+from maestro_env.accelerators.entries import bytes_per_second, hardware_of, sized_bits
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Cache,
@@ -62,8 +62,8 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
             "technology": _technology,
             "memories": lambda part: [_element(each, readers) for each in part.items()],
             "mac": lambda part: MacElement(**_read(part, _MAC)),
-            # The form of cost models of two levels, which they read themselves.
-            "two_buffers": Part.named,
+            # The form of cost models of two levels: checked here, read by them.
+            "two_buffers": lambda part: hardware_of(part, name),
         },
     )
     values.pop("two_buffers", None)

@@ -7,7 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from maestro_env.base.errors import ArgumentTypeError, Refuse, close_matches, quoted
+from maestro_env.base.errors import (
+    ArgumentTypeError,
+    MaestroEnvError,
+    Refuse,
+    close_matches,
+    quoted,
+)
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
@@ -107,7 +113,10 @@ def read_entries(
         if key in values:
             raise refuse(f"{where}: {key} is given twice")
         read, allowed = readers[key]
-        values[key] = read(text)
+        try:
+            values[key] = read(text)
+        except MaestroEnvError as error:
+            raise refuse(f"{where}: {error}") from None
         if values[key] is None:
             raise refuse(f"{where}: {key} is {quoted(text)}; allowed: {allowed}")
     return values
