@@ -49,7 +49,7 @@ def test_a_padded_convolution_has_the_outputs_of_the_textbook(
         ("attention:heads=8,L=128", "gemm:M=L,N=S,K=E,count=HEADS"),
         ("attention:heads=8,L=128", "gemm:M=L,N=E,K=S,count=HEADS"),
         ("resnet18", "resnet18 is a network: its layers are resnet18_l0 to resnet18_l20"),
-        ("resnet18", "`maestro-env map resnet18`"),
+        ("resnet18", "`maestro-env map resnet18 --hardware NAME`"),
         ("BERT_base", "bert_base is a network"),
         ("bert_base_conv", "bert_base has no layer 'bert_base_conv'"),
         ("resnet50_conv1", "resnet50 has no layer 'resnet50_conv1': did you mean resnet50_l"),

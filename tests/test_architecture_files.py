@@ -247,6 +247,8 @@ NOTED = (
     (ACCELFORGE, "", "", "limits of mappings are not read"),
     (ACCELFORGE, "name: taps", "name: taps\n    leak_power: 1e-3", "leakage and areas"),
     (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
+    (ACCELFORGE, "energy: 8e-12, ", "", "actions without energy cost none"),
+    (ACCELFORGE, "500e6}", "5000}", "5000 operations a second are read as one MAC at 0.005 MHz"),
     (ACCELFORGE, "size: inf", "size: 64", "the size of main memory main is not read"),
     (ACCELFORGE, "!Compute {", "!Compute {skip_initial_output_write: False, ", "its first sum"),
     (ACCELFORGE, "!Compute {", "!Network {name: noc}\n  - !Compute {", "networks are not read"),

@@ -63,7 +63,7 @@ EXAMPLES = {
         step="maestro_env.experiments.commands.dataset.writer:_evaluate",
         needs="pyarrow",
     ),
-    "map": Example("net.csv --nodes=0 --front=0 --mapper=random --samples=20"),
+    "map": Example("net.csv --hardware=edge --nodes=0 --front=0 --mapper=random --samples=20"),
     "optima": Example(
         "--layers=mobilenetv2_l51,resnet18_l2 --hardware=edge --objectives=latency --nodes=100",
         change=None,

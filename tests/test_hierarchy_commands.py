@@ -166,7 +166,7 @@ def test_changed_records_are_refused(
     ("flags", "told"),
     [
         (["--hardware=nochip", "--model=hierarchy"], "'nochip': allowed: FILE.yaml, eyeriss, gemm"),
-        (["--hardware=edge", "--model=hierarchy"], "unknown accelerator 'edge'"),
+        (["--hardware=edge", "--model=hierarchy"], "edge is described with two buffers alone"),
         (["--hardware=gemmini", "--mapper=gamma"], "needs mappings of two levels"),
         (["--hardware=gemmini", "--mapper=ga:start=prior"], "needs mappings of two levels"),
         (["--hardware=gemmini", "--objective=area"], "needs area_um2"),

@@ -15,10 +15,10 @@ from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import (
     EnvError,
+    HardwareError,
     MaestroEnvError,
     MapSpaceError,
     ModelError,
-    UnknownNameError,
 )
 from maestro_env.environments.making import make_vector_env
 from maestro_env.environments.texts import text_of
@@ -119,7 +119,7 @@ def test_an_accelerator_becomes_a_text_and_comes_back(hierarchy: Hierarchy) -> N
         ({"objective": "edp"}, EnvError, "needs energy_nj, which model hierarchy does not compute"),
         ({"objective": "area"}, EnvError, "needs area_um2"),
         ({"schema": "full17"}, MapSpaceError, "schema is 'full17'; allowed under hierarchy: auto"),
-        ({"hardware": "edge"}, UnknownNameError, "unknown accelerator 'edge'"),
+        ({"hardware": "edge"}, HardwareError, "edge is described with two buffers alone"),
         ({"hardware": TINY, "model": "exact"}, ModelError, "any memories, such as tiny"),
     ],
 )

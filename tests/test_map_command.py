@@ -276,7 +276,7 @@ def test_a_network_without_any_mapping_has_no_totals(
 def test_what_cannot_be_mapped_is_refused(
     assert_refused: Callable[..., None], flags: list[str], message: str
 ) -> None:
-    assert_refused(main, flags, message)
+    assert_refused(main, [f"--hardware={HARDWARE}", *flags], message)
 
 
 def test_more_of_the_bottleneck_is_faster(network: str, tmp_path: Path) -> None:

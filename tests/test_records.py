@@ -17,7 +17,7 @@ from commands import audit
 from compare_helpers import LAYER, cell, compare, tables
 from run_helpers import contents, edit, load, run, trace_rows
 
-from maestro_env.experiments.shell.files import replacing, write_text
+from maestro_env.experiments.shell.files import RecordError, check_same, replacing, write_text
 
 pytestmark = pytest.mark.usefixtures("_undrawn")
 FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=2")
@@ -132,6 +132,14 @@ def test_a_record_of_another_search_is_refused(
     edit(path, lambda entry: entry["cell"].update({fact: other}), sealed=True)
     told = f"error: {path}: the run has cell {fact} = {other!r}, "
     assert refused(out, capsys).startswith(told)
+
+
+def test_texts_are_shown_from_where_they_differ() -> None:
+    ones, twos = "a: 1\n" * 50, "\nb: 2" * 50
+    then, now = ({"chip": {"file": f"{ones}bw: {bits}{twos}"}} for bits in (64, 65))
+    told = r"chip file = \.\.\.'bw: 64\\n.*, asked for \.\.\.'bw: 65\\n.*; resume it with"
+    with pytest.raises(RecordError, match=told):
+        check_same(Path("config.json"), then, now)
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.registry import look_up
 from maestro_env.clustering import (
     AGENTS,
@@ -119,8 +118,8 @@ def execute(config: Config) -> int:
 
 def _resolve(config: Config) -> Goal:
     """Look up and check everything that can be before a sample is spent."""
-    hardware, agents, threshold = find_hardware(config.hardware), config.agents, config.threshold
-    goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
+    agents, threshold = config.agents, config.threshold
+    goal = make_goal(config, find_layer(config.layer), config.accelerator(), config.objective)
     if config.policy == "all" or "," in config.policy:
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(own_mappers())}")
     require_fit([config.policy], [goal])

@@ -32,10 +32,11 @@ def execute(config: Config) -> int:
     rows = [
         (each.name, each.technology.name, *_figures(each)) for each in known_hardware().values()
     ]
-    Table("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
+    Table("Accelerators with two buffers", ("name", "technology"), _FIGURES, rows, _NOTE).print()
     print_lines(*(f"{name}: {text}" for name, text in {**DESCRIPTIONS, **chip_notes()}.items()))
     chips = ", ".join(chips_with("memories"))
-    print_lines(f"with all their memories, for model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
+    print_lines(f"with all their memories, in model {ANY_MEMORIES} (docs/hierarchy.md): {chips}")
+    print_lines("What the table has of these are their two-buffer forms.")
     print_lines("", "Technologies", *(f"{name}: {SOURCES[name]}" for name in TECHNOLOGIES))
     return 0
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.accelerators.finding import chips_with, hardware_names
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.network.layer_search import (
     OF_ANY_MEMORIES,
@@ -23,6 +24,7 @@ from maestro_env.experiments.pages.headline import found_line, take
 from maestro_env.experiments.pages.sections import Choice, bottleneck
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import (
+    ANY_HARDWARE_HELP,
     AnyProblemConfig,
     Goal,
     make_goal,
@@ -104,6 +106,7 @@ class _NetworkFlags:
 class Config(AnyProblemConfig, _NetworkFlags):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
+    hardware: str = option(None, f"{ANY_HARDWARE_HELP}; always needed")
     threads: int = threads_option()
     jobs: int = jobs_option("layers")
     ray: str | None = ray_option()
@@ -127,6 +130,9 @@ _ROUNDING = 1e-12
 
 def execute(config: Config) -> int:
     """Map, write, print, and return the exit status."""
+    if not config.hardware:
+        names = ", ".join(sorted({*hardware_names(), *chips_with("memories")}))
+        raise UsageError(f"--hardware is missing; allowed: {names}, FILE.yaml, num_pes=N,...")
     settings = SearchSettings.of(
         config.model,
         mapper=config.mapper,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.experiments.pages.headline import found_line, place, taken_by
 from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
@@ -66,8 +65,8 @@ _CERTIFICATE = "certificate.gz"
 
 def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
-    hardware = find_hardware(config.hardware)
-    goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
+    layer = find_layer(config.layer)
+    goal = make_goal(config, layer, config.accelerator(), config.objective)
     require_bounded(goal.require("levels"), goal.objective)
     names = (goal.problem.layer.name, goal.objective.name, "optimum")
     stem = "-".join(map(files.safe_name, names))

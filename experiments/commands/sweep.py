@@ -47,7 +47,7 @@ from maestro_env.experiments.study.sweep.results import (
     summarize,
     summary_table,
 )
-from maestro_env.models import find_accelerator, model_of
+from maestro_env.models import model_of
 from maestro_env.workloads.finding import find_layer, find_network
 
 _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
@@ -103,7 +103,7 @@ def _sweep(given: Plain) -> tuple[Sweep, str]:
 
 
 def _problem(given: Given) -> ProblemConfig:
-    default = ProblemConfig()
+    default = ProblemConfig(model=AUTO)
     texts = {key: _text(key, given.get(key, getattr(default, key))) for key in _TEXTS}
     guard = _text("guard", given.get("guard", "true")).lower()
     if guard not in _SWITCHES:
@@ -125,7 +125,8 @@ def _hardware(given: Given, model: str) -> list[Accelerator]:
     """Return the accelerators of a list, or of a grid: every combination of its fields."""
     value = given.get("hardware", _HARDWARE)
     if not isinstance(value, dict):
-        return [find_accelerator(text, model) for text in _names(given, "hardware", _HARDWARE)]
+        named = _names(given, "hardware", _HARDWARE)
+        return [ProblemConfig(text, model).accelerator() for text in named]
     if not value:
         raise UsageError("hardware has no fields; give lists by field, such as num_pes: [64, 128]")
     fields = {field: _list(f"hardware's {field}", texts) for field, texts in value.items()}

@@ -27,6 +27,7 @@ from maestro_env.experiments.shell.files import (
     write_text,
 )
 from maestro_env.experiments.shell.flags import UsageError, option
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import (
@@ -36,6 +37,7 @@ from maestro_env.models import (
     make_problems,
     model_of,
     recorded_accelerator,
+    two_buffer_form,
 )
 from maestro_env.workloads.layer import Layer
 
@@ -48,6 +50,7 @@ HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
     "FILE.yaml, FILE.m, or fields such as pe_array=16x16,l1_bytes=2KB,l2_bytes=1MB"
 )
+ANY_HARDWARE_HELP = f"{HARDWARE_HELP}; with all memories: {', '.join(chips_with('memories'))}"
 SCHEMA_HELP = (
     "what may be tiled: legal13 (all but R, S), full17 (all), paper10 (as the paper); auto: "
     "legal13, or full17 for a layer whose window L1 cannot hold"
@@ -74,14 +77,18 @@ class ProblemConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))
 
+    def accelerator(self) -> Accelerator:
+        """Return the accelerator of the flags, after a line if that is a form of it."""
+        found = find_accelerator(self.hardware, self.model)
+        say_form(self.hardware, found)
+        return found
+
 
 @dataclass(frozen=True)
 class AnyProblemConfig(ProblemConfig):
     """The same flags where accelerators with any memories are allowed too."""
 
-    hardware: str = option(
-        "unlimited", f"{HARDWARE_HELP}; with all memories: {', '.join(chips_with('memories'))}"
-    )
+    hardware: str = option("unlimited", ANY_HARDWARE_HELP)
     model: str = option(
         AUTO,
         f"cost model: {', '.join(MODELS)}; auto: {ANY_MEMORIES} for an accelerator that is "
@@ -90,12 +97,14 @@ class AnyProblemConfig(ProblemConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.model == AUTO:
+        if self.model == AUTO and self.hardware:
             object.__setattr__(self, "model", model_of(self.hardware))
 
-    def accelerator(self) -> Accelerator:
-        """Return the accelerator of the flags."""
-        return find_accelerator(self.hardware, self.model)
+
+def say_form(hardware: str, found: Accelerator) -> None:
+    """Say in a line if what was found of a text is its two-buffer form."""
+    if form := two_buffer_form(hardware, found):
+        print_lines(f"{form}; for all its memories: run, compare, map, codesign")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,13 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.experiments.search.goals import GOAL, HARDWARE_HELP, LAYER_HELP, recorded_layer
+from maestro_env.experiments.search.goals import (
+    GOAL,
+    HARDWARE_HELP,
+    LAYER_HELP,
+    ProblemConfig,
+    recorded_layer,
+)
 from maestro_env.experiments.shell.files import RecordError, read_record
 from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.store.directory import ANEW
@@ -60,7 +66,9 @@ def read_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
     given = None if config.layer is None else find_layer(config.layer)
-    machine = None if config.hardware is None else find_hardware(config.hardware)
+    machine: Accelerator | None = None
+    if config.hardware is not None:
+        machine = ProblemConfig(config.hardware).accelerator()
     file = config.file
     path = Path(file)
     found = [_read_directory(path)] if path.is_dir() else _read_file(path)
@@ -74,7 +82,8 @@ def read_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
             )
         if (layer := given or each.layer) is None:
             raise UsageError(f"{file} names no layer: give one with --layer")
-        space = MapSpace(layer, machine or each.hardware or find_hardware(_HARDWARE))
+        hardware = machine or each.hardware or find_hardware(_HARDWARE)
+        space = MapSpace(layer, cast(Hardware, hardware))
         mapped.append((each.mapping, space))
     return mapped
 

@@ -12,7 +12,7 @@ import reprlib
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -242,10 +242,23 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
         for name, new in values.items():
             old = recorded.get(name)
             if old != new:
+                then, now = _unlike(old, new)
                 raise RecordError(
-                    f"{path}: the run has {section} {name} = {BRIEF.repr(old)}, asked "
-                    f"for {BRIEF.repr(new)}; resume it with the same flags"
+                    f"{path}: the run has {section} {name} = {then}, asked for {now}; resume it "
+                    "with the same flags and files"
                 )
+
+
+def _unlike(*values: object) -> list[str]:
+    """Show values briefly; two that are cut alike, from where they differ."""
+    brief = [BRIEF.repr(each) for each in values]
+    if len({*brief}) > 1:
+        return brief
+    texts = [each if isinstance(each, str) else repr(each) for each in values]
+    # From the beginning of a line or, in a long one, a few characters before.
+    same = next(at for at, each in enumerate(zip_longest(*texts)) if len({*each}) > 1)
+    start = max(texts[0].rfind("\n", 0, same) + 1, same - BRIEF.maxstring // 2)
+    return [f"...{text[start : start + BRIEF.maxstring]!r}..." for text in texts]
 
 
 def file_digest(path: Path) -> str:

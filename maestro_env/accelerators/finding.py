@@ -18,7 +18,7 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import HIERARCHY_KEYS, hierarchy_of, read_hierarchy
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
-from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
+from maestro_env.base.errors import HardwareError, UnknownNameError, close_matches, quoted
 from maestro_env.base.foreign import kind_of
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
@@ -31,6 +31,8 @@ BUILT = Path(__file__).with_name("built")
 _YAML = (".yaml", ".yml")
 # Readers of other tools by the key of their architectures.
 _TOOLS = {"architecture": timeloop, "arch": accelforge}
+# The way out where there are other memories than two buffers.
+_ON_MEMORIES = "model hierarchy, of run, compare, map, codesign and sweep, takes all memories"
 _MAX_CHARACTERS = 2**16
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -100,7 +102,13 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return named
     if "=" in text:
         return made_hardware(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
-    path = chips_with("memories").get(text, Path(text))
+    if text in chips_with("memories"):
+        names = hardware_names()
+        raise HardwareError(
+            f"{text} has no two-buffer form, which is needed here: {close_matches(text, names)}"
+            f"allowed: {', '.join(names)}; {_ON_MEMORIES}"
+        )
+    path = Path(text)
     if path.suffix in _YAML:
         return _from_yaml(path)
     if path.suffix == ".m":
@@ -134,6 +142,11 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     if "\n" in text:
         return read_hierarchy(text)
     path = named.get(text, Path(text))
+    if text not in named and named_hardware(ALIASES.get(text, text)):
+        raise HardwareError(
+            f"{text} is described with two buffers alone; allowed: {', '.join(named)}, FILE.yaml, "
+            "or model exact or maestro"
+        )
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
     root, tool = _read(path)
@@ -206,14 +219,18 @@ def _from_yaml(path: Path) -> Hardware:
     """Return the accelerator of a file, of Timeloop or AccelForge if its keys are."""
     root, tool = _read(path)
     if tool:
-        return two_buffers(tool.read_hierarchy(root, path.stem), root)
+        hierarchy = tool.read_hierarchy(root, path.stem)
+        try:
+            return two_buffers(hierarchy, root)
+        except HardwareError as error:
+            raise HardwareError(f"{error}; {_ON_MEMORIES}") from None
     if "two_buffers" in root:
         root.only("two_buffers", *(HIERARCHY_KEYS if "memories" in root else ()))
         root = root["two_buffers"]
     elif "memories" in root:
         root["memories"].fail(
             "not read here, where accelerators have two buffers; allowed: a block two_buffers "
-            "beside the memories; run, compare, map and sweep take these with model hierarchy"
+            f"beside the memories; {_ON_MEMORIES}"
         )
     return hardware_of(root, path.stem)
 

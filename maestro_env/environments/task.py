@@ -21,7 +21,7 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import Points, Space
-from maestro_env.models import make_problems
+from maestro_env.models import ANY_MEMORIES, make_problems, two_buffer_form
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -125,6 +125,8 @@ def make_tasks(
     objective = find_objective(objective)
     found = [find_layer(each) for each in _given(layer, layers)]
     problems = make_problems(found, hardware, model, schema, tiles, guard)
+    if form := two_buffer_form(hardware, problems[0].hardware):
+        warnings.warn(f"{form}; model {ANY_MEMORIES} has all its memories", stacklevel=4)
     for problem in problems:
         _require_alike(problems[0].space, problem.space)
     return [Task(problem, objective) for problem in problems]

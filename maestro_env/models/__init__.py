@@ -48,6 +48,12 @@ def has_levels(accelerator: Accelerator) -> bool:
     return "levels" in MODELS[accelerator.MODEL].abilities
 
 
+def two_buffer_form(hardware: str | Accelerator, found: Accelerator) -> str:
+    """Say that a text describes more memories than what was found of it has; empty if not so."""
+    leaves_out = has_levels(found) and model_of(hardware) == ANY_MEMORIES
+    return f"two-buffer form of {found.name}" if leaves_out else ""
+
+
 def make_problems(
     layers: Sequence[Layer],
     hardware: str | Accelerator,

@@ -77,7 +77,8 @@ def _unknown_layer(text: str, zoo: Mapping[str, Layer]) -> LayerError:
         what = "is a network: " if lower == network else f"has no layer {quoted(text)}: {near}"
         return LayerError(
             f"{network} {what}its layers are {first.name} to {last.name}, which `maestro-env "
-            f"layers --network {network}` lists; `maestro-env map {network}` maps all of them"
+            f"layers --network {network}` lists; "
+            f"`maestro-env map {network} --hardware NAME` maps all of them"
         )
     return LayerError(
         f"unknown layer {quoted(text)}: {near}allowed: a name that `maestro-env layers` prints, "

@@ -23,6 +23,7 @@ from maestro_env.experiments.commands.codesign.elements import (
     standard_axes,
 )
 from maestro_env.experiments.commands.codesign.flags import WITH_AREAS, Config
+from maestro_env.experiments.search.goals import say_form
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
 from maestro_env.experiments.study.sweep.grid_axes import AXES
@@ -107,6 +108,7 @@ def make_grid(config: Config) -> Grid:
         MaestroEnvError: values that cannot be, too many, or none within the area.
     """
     base = room_of(config.model).find(config.hardware)
+    say_form(config.hardware, base)
     technology = _technology(config, base)
     axes = _axes(config, base)
     room = room_of(base.MODEL)

@@ -7,7 +7,6 @@ from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.experiments.commands.dataset.card import write_card, write_croissant
@@ -36,7 +35,7 @@ from maestro_env.workloads.layer import Layer
 
 def execute(config: Config) -> int:
     """Write the files that are missing, then the card; return the exit status."""
-    hardware = find_hardware(config.hardware)
+    hardware = config.accelerator()
     layers = {name: find_layer(name) for name in split_layers(config.layers)}
     goals = {
         name: make_goal(config, layer, hardware, config.objective) for name, layer in layers.items()

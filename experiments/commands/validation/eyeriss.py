@@ -71,7 +71,7 @@ _COLUMNS = (
 def compare(nodes: int) -> None:
     """Search for the optima in so many boxes of mappings, and print."""
     rows = [(each.layer.name, *_compare(each, nodes)) for each in MEASURED]
-    Table("AlexNet on Eyeriss, the optimum of exact", ("layer",), _COLUMNS, rows).print()
+    Table("AlexNet on Eyeriss, two buffers, optimum of exact", ("layer",), _COLUMNS, rows).print()
 
 
 def _compare(measured: Measured, nodes: int) -> tuple[str, ...]:

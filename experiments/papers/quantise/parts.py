@@ -107,6 +107,7 @@ def parts(searches: Searches, csv: str | None) -> int:
     """
     for layer in searches.layers:
         find_layer(layer)
+    ProblemConfig(hardware=searches.hardware).accelerator()
     kinds = [(mapper, each) for mapper in searches.mappers for each in _backends(mapper)]
     tell_circumstances(csv)
     for mapper, backend in kinds:

@@ -42,6 +42,8 @@ TAGS = ("Memory", "Container", "Compute", "Toll", "Network", "Storage", "Tempora
 
 # More MACs in a cycle than any PE has.
 _MOST_LANES = 4096
+# A slower clock may be more MACs in a cycle.
+_SLOWEST_MHZ = 1
 _WORDS = {f"{tensor}.bits_per_value": str(WORD_BITS) for tensor in ("input", "weight", "output")}
 _ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
 _COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -130,6 +132,10 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     clock = rate if rate is not None and rate > _MOST_LANES else None
     hertz = Fraction(1) if clock is None and rate is not None else clock
     megahertz = None if clock is None else float(clock / 10**6)
+    if megahertz is not None and megahertz < _SLOWEST_MHZ:
+        part.note(
+            f"{megahertz * 1e6:g} operations a second are read as one MAC at {megahertz:g} MHz"
+        )
     code = _counted_by_code([each.get("variables", YamlBlock()) for each in (root, part)])
     found = _nodes(nodes, hertz, code)
     return hierarchy_of_nodes(part, found, name, WORD_BITS, megahertz)

@@ -57,6 +57,8 @@ def action_of(node: Part, name: str) -> Action:
         node["actions"].fail(f"has {len(found)} actions {name}; allowed: one")
     (each,) = found
     each.only("name", "energy", "throughput", "latency", "bits_per_action", "values_per_action")
+    if "energy" not in each and "component_class" not in node:
+        node.note("actions without energy cost none")
     rate = limit_of(each.get("throughput", "inf"), Part.positive)
     if seconds := each.get("latency", "0").number():
         rate = 1 / seconds if rate is None else each.fail("has a throughput and a latency")
