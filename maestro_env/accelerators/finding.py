@@ -144,8 +144,8 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     path = named.get(text, Path(text))
     if text not in named and named_hardware(ALIASES.get(text, text)):
         raise HardwareError(
-            f"{text} is described with two buffers alone; allowed: {', '.join(named)}, FILE.yaml, "
-            "or model exact or maestro"
+            f"{text} is described with two buffers alone, which models exact and maestro take; "
+            f"allowed here: {', '.join(named)}, FILE.yaml"
         )
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
