@@ -54,8 +54,9 @@ _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
 # Defaults and limits.
 _NUMBERS = {"samples": (500, 1, 10**9), "seeds": (1, 1, 10_000), "seed": (0, 0, 10**9)}
 _TEXTS = ("model", "schema", "tiles", "energy")
+_RULES = "constraints"
 _SWITCHES = {"true": True, "false": False}
-_KEYS = (*_LISTS, *_NUMBERS, *_TEXTS, "guard")
+_KEYS = (*_LISTS, *_NUMBERS, *_TEXTS, "guard", _RULES)
 _HARDWARE = ["unlimited"]
 _MOST_ACCELERATORS = 100_000
 
@@ -89,7 +90,7 @@ def _sweep(given: Plain) -> tuple[Sweep, str]:
     for name in objectives:
         find_objective(name)
     problem = _problem(given)
-    hardware = _hardware(given, problem.model)
+    hardware = _hardware(given, problem)
     sweep = make_sweep(
         problem,
         [find_network(name) for name in _names(given, "networks", [])],
@@ -110,7 +111,8 @@ def _problem(given: Given) -> ProblemConfig:
         raise UsageError(f"guard is {quoted(guard)}; allowed: {', '.join(_SWITCHES)}")
     if texts["model"] == AUTO:
         texts["model"] = _model(given)
-    return ProblemConfig(guard=_SWITCHES[guard], **texts)
+    rules = _text(_RULES, given[_RULES]) if _RULES in given else None
+    return ProblemConfig(guard=_SWITCHES[guard], constraints=rules, **texts)
 
 
 def _model(given: Given) -> str:
@@ -121,12 +123,12 @@ def _model(given: Given) -> str:
     return models.pop() if len(models) == 1 else DEFAULT_MODEL
 
 
-def _hardware(given: Given, model: str) -> list[Accelerator]:
+def _hardware(given: Given, problem: ProblemConfig) -> list[Accelerator]:
     """Return the accelerators of a list, or of a grid: every combination of its fields."""
     value = given.get("hardware", _HARDWARE)
     if not isinstance(value, dict):
         named = _names(given, "hardware", _HARDWARE)
-        return [ProblemConfig(text, model).accelerator() for text in named]
+        return [replace(problem, hardware=text).accelerator() for text in named]
     if not value:
         raise UsageError("hardware has no fields; give lists by field, such as num_pes: [64, 128]")
     fields = {field: _list(f"hardware's {field}", texts) for field, texts in value.items()}

@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.constraints import (
+    CONSTRAINTS_HELP,
+    FREE,
+    constraints_text,
+    one_line,
+    read_constraints,
+)
 from maestro_env.accelerators.finding import chips_with
-from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS
+from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
@@ -29,7 +36,6 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.store.directory import ANEW
-from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import (
     ANY_MEMORIES,
     accelerator_record,
@@ -37,6 +43,7 @@ from maestro_env.models import (
     make_problems,
     model_of,
     recorded_accelerator,
+    room_of,
     two_buffer_form,
 )
 from maestro_env.workloads.layer import Layer
@@ -65,23 +72,25 @@ class ProblemConfig:
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(models_with('levels'))}")
     schema: str = option(AUTO, SCHEMA_HELP)
     tiles: str = option("integers", "tile sizes: integers (any), divisors (of the loop's extent)")
-    keep: str | None = option(
-        None,
-        "search only mappings with these loops parallel over clusters and over the PEs of one: "
-        "parallel=K,C, weight-stationary, output-stationary",
-        value="loops",
-    )
+    constraints: str | None = option(None, CONSTRAINTS_HELP, value="rules")
+    keep: str | None = option(None, "another name of --constraints", value="rules")
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", "total: with all accesses; csv: as the MAESTRO binary prints it")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))
+        if self.constraints and self.keep and self.constraints != self.keep:
+            raise UsageError("--keep and --constraints: give one of them")
+        if given := self.constraints or self.keep:
+            object.__setattr__(self, "constraints", constraints_text(given))
+            object.__setattr__(self, "keep", None)
 
     def accelerator(self) -> Accelerator:
         """Return the accelerator of the flags, after a line if that is a form of it."""
         found = find_accelerator(self.hardware, self.model)
         say_form(self.hardware, found)
-        return found
+        constrained: Accelerator = room_of(self.model).constrained(found, self.constraints)
+        return constrained
 
 
 @dataclass(frozen=True)
@@ -198,14 +207,10 @@ def make_goal(
     csv_energy = config.energy == "csv"
     if csv_energy and "csv_energy" not in model.abilities:
         raise _no_csv_energy(model.name)
-    if config.keep is not None and "levels" not in model.abilities:
-        allowed = " or ".join(f"--model {name}" for name in models_with("levels"))
-        raise UsageError(
-            f"--keep {config.keep}: model {config.model} has no parallel loops; allowed: {allowed}"
-        )
-    schema = (
-        config.schema if config.keep is None else f"{config.schema}:{_kept(config.keep, layer)}"
-    )
+    # Rules of other accelerators are a part of them.
+    rules = config.constraints if "levels" in model.abilities else None
+    kept = _kept(rules, layer) if rules else ""
+    schema = f"{config.schema}:{kept}" if kept else config.schema
     given = (accelerator, config.model, schema, config.tiles, config.guard)
     (problem,) = make_problems([layer], *given)
     # What the CSV says need not be physical.
@@ -218,22 +223,18 @@ def _no_csv_energy(model: str) -> UsageError:
     return UsageError(f"model {model} has no csv energy; allowed: {allowed}")
 
 
-def _kept(keep: str, layer: Layer) -> str:
-    """Return the parallel loops to keep, which may be those of a dataflow, as schemas have them."""
-    if "," not in keep and "=" not in keep:
-        from maestro_env.explanation.dataflows import parallel_loops  # With all explanations.
+def _kept(rules: str, layer: Layer) -> str:
+    """Return what constraints allow of mappings of two levels, as schemas have it."""
+    if rules == FREE:
+        return ""
+    if "=" in rules:
+        return rules
+    if ":" in rules:
+        return one_line(read_constraints(rules))
+    from maestro_env.explanation.dataflows import parallel_loops  # With all explanations.
 
-        outer, inner = parallel_loops(keep.replace("_", "-"), layer)
-        return f"parallel={outer},{inner}".replace("'", "")
-    dims = {dim.rstrip("'") for dim in MapSpace(layer, PRESETS["unlimited"]).parallel_dims}
-    loops = keep.removeprefix("parallel=").split(",")
-    if len(loops) != 2 or not dims.issuperset(loops):
-        raise UsageError(
-            f"--keep {keep}: {layer} has the loops {', '.join(sorted(dims))}; allowed: "
-            "parallel=OUTER,INNER of these, or weight-stationary or output-stationary, which take "
-            "the loops of each layer"
-        )
-    return f"parallel={','.join(loops)}"
+    outer, inner = parallel_loops(rules, layer)
+    return f"parallel={outer},{inner}".replace("'", "")
 
 
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:
@@ -255,8 +256,11 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
     Raises:
         LookupError, TypeError, AttributeError, ValueError: something else.
     """
-    # Older records have nothing to keep.
-    names = (each.name for each in fields(ProblemConfig) if each.name != "keep" or "keep" in config)
+    # Older records lack both.
+    rules = ("keep", "constraints")
+    names = (
+        each.name for each in fields(ProblemConfig) if each.name not in rules or each.name in config
+    )
     problem = ProblemConfig(**{name: config[name] for name in names})
     return make_goal(
         problem,

@@ -18,14 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.constraints import read_constraints
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, LoopRules
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.layer import Layer, loop_of
 
 Points = NDArray[np.int32]
 
@@ -34,6 +36,9 @@ TILES = ("integers", "divisors")
 
 LEVELS = ("l2", "l1")
 """Levels of a mapping, the outer one first."""
+
+# The fan-outs below them.
+_FANOUTS = ("clusters", "PEs")
 
 _WINDOWS = ("R", "S")
 # Dimensions a level may be parallel over, in the paper's order (Fig. 2): never a window.
@@ -210,8 +215,10 @@ class MapSpace(Space):
     Args:
         layer: to be mapped.
         hardware: to map it to.
-        schema: a name of ``SCHEMAS``; behind it ``:parallel=K,C`` leaves only
-            mappings that deal K to clusters and C to the PEs of a cluster (Y and X are outputs).
+        schema: a name of ``SCHEMAS``; behind a colon what leaves fewer mappings: rules of
+            ``clusters`` and ``PEs``, as in ``clusters: {dims: [K]}``, and of ``L1``, as in
+            ``L1: {whole: [C]}`` (docs/spec/hierarchy.md, H2.1), or ``parallel=K,C``, which deals
+            K to clusters and C to the PEs of a cluster (Y and X are outputs).
         tiles: a name of ``TILES``.
 
     Raises:
@@ -230,7 +237,7 @@ class MapSpace(Space):
         require_type("schema", self.schema, str, f"one of {', '.join(SCHEMAS)}")
         look_up("schema", self.schema.partition(":")[0], SCHEMAS)
         if ":" in self.schema:
-            self._check_kept()
+            self._check_rules()
         require_type("tiles", self.tiles, str, f"one of {', '.join(TILES)}")
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
@@ -245,8 +252,8 @@ class MapSpace(Space):
 
     def parallel_dims_of(self, level: str) -> tuple[str, ...]:
         """Return the dimensions that ``l2`` or ``l1`` may compute in parallel."""
-        kept = self._kept
-        return (kept[LEVELS.index(level)],) if kept else self.parallel_dims
+        rules = self._rules.get(_FANOUTS[LEVELS.index(level)], ANY_LOOPS)
+        return tuple(dim for dim in self.parallel_dims if rules.allows(self._letter(dim)))
 
     def json_of(self, mapping: nouns.Mapping) -> str:
         """Return what a file holds of a mapping."""
@@ -318,7 +325,7 @@ class MapSpace(Space):
 
     def tile(self, level: str, dim: str) -> Parameter | int:
         """Return the parameter of a tile of ``l2`` or ``l1``, or its size if that is fixed."""
-        fixed = self._schema.tile(level, dim, self.extents[dim])
+        fixed = self._fixed_tile(level, dim)
         return self.parameter(tile_name(level, dim)) if fixed is None else fixed
 
     @property
@@ -364,20 +371,48 @@ class MapSpace(Space):
     def _schema(self) -> Schema:
         return SCHEMAS[self.schema.partition(":")[0]]
 
-    @cached_property
-    def _kept(self) -> tuple[str, ...]:
-        """The parallel loops of L2 and L1 that are kept; none if all may be."""
-        kept = self.schema.partition(":parallel=")[2]
-        dims = {dim.rstrip("'"): dim for dim in self.parallel_dims}
-        return tuple(dims.get(name, "") for name in kept.split(",")) if kept else ()
+    def _fixed_tile(self, level: str, dim: str) -> int | None:
+        """Return the size of a tile that is not a parameter."""
+        whole = self._letter(dim) in self._rules.get("L1", ANY_LOOPS).whole
+        extent = self.extents[dim]
+        return extent if whole else self._schema.tile(level, dim, extent)
 
-    def _check_kept(self) -> None:
-        if self.schema.count(":") > 1 or len(self._kept) != 2 or not all(self._kept):
-            names = ", ".join(dim.rstrip("'") for dim in self.parallel_dims)
+    def _letter(self, dim: str) -> str:
+        """Return the dimension of the nest that one of the layer is."""
+        loop = loop_of(self.layer, dim)
+        return {"Y'": "P", "X'": "Q"}.get(loop, loop)
+
+    @cached_property
+    def _rules(self) -> dict[str, LoopRules]:
+        """What leaves fewer mappings, by ``clusters``, ``PEs`` and ``L1``."""
+        text = self.schema.partition(":")[2]
+        if not text.startswith("parallel="):
+            return read_constraints(text) if text else {}
+        names = {dim.rstrip("'"): self._letter(dim) for dim in self.parallel_dims}
+        kept = [names.get(name, "") for name in text.removeprefix("parallel=").split(",")]
+        if len(kept) != len(_FANOUTS) or not all(kept):
             raise MapSpaceError(
                 f"schema {quoted(self.schema)} of {self.layer}: allowed behind a colon: "
-                f"parallel=OUTER,INNER, two of {names}"
+                f"parallel=OUTER,INNER, two of {', '.join(names)}"
             )
+        return {name: LoopRules(dims=[dim]) for name, dim in zip(_FANOUTS, kept, strict=True)}
+
+    def _check_rules(self) -> None:
+        allowed = {**dict.fromkeys(_FANOUTS, "dims"), "L1": "whole"}
+        for name, rules in self._rules.items():
+            rules.check(name, memory=name == "L1")
+            for rule in rules.record():
+                if rule != allowed.get(name):
+                    raise MapSpaceError(
+                        f"{name} has the rule {rule}; allowed with two buffers: dims of clusters "
+                        "and of PEs, whole of L1; others by model hierarchy"
+                    )
+        for level, name in zip(LEVELS, _FANOUTS, strict=True):
+            if not self.parallel_dims_of(level):
+                letters = ", ".join(map(self._letter, self.parallel_dims))
+                raise MapSpaceError(
+                    f"{name} may have no loop of {self.layer}; allowed: one or more of {letters}"
+                )
 
     def _make_parameters(self) -> Iterator[Parameter]:
         orders = range(math.factorial(len(self.extents)))
@@ -385,7 +420,7 @@ class MapSpace(Space):
             yield Parameter(f"{level}_order", "order", orders)
             yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims_of(level))
             for dim, extent in self.extents.items():
-                if self._schema.tile(level, dim, extent) is None:
+                if self._fixed_tile(level, dim) is None:
                     yield Parameter(tile_name(level, dim), "tile", sizes_up_to(extent, self.tiles))
         if self._schema.cluster(self.hardware.num_pes) is None:
             sizes = sizes_up_to(self.hardware.num_pes, self.tiles)

@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
@@ -55,6 +56,10 @@ class AnyMemories(Room):
         if schema != AUTO:
             raise MapSpaceError(f"schema is {quoted(schema)}; allowed under {self.model}: {AUTO}")
         return [HierarchyProblem(HierarchySpace(each, found, tiles)) for each in layers]
+
+    def constrained(self, accelerator: Hierarchy, rules: str | None) -> Hierarchy:
+        """Return the accelerator with these rules too (``accelerators.constraints``)."""
+        return constrained(accelerator, rules) if rules else accelerator
 
     def text(self, accelerator: Hierarchy) -> str:
         """Return its name if that is a chip's, else its YAML."""

@@ -80,6 +80,10 @@ class Room(ABC):
         """Return an accelerator that has no energies with those that commands give it."""
         return accelerator
 
+    def constrained(self, accelerator: Any, rules: str | None) -> Any:
+        """Return an accelerator whose loops obey constraints, where they are a part of it."""
+        return accelerator
+
     def has_energies(self, accelerator: Any) -> bool:
         """Say whether an accelerator has energies of its own, apart from its technology's."""
         return False
