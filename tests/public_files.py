@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import UndefinedError
-from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop
+from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop, zigzag
 
 from maestro_env import MaestroEnvError, find_network
+from maestro_env.accelerators.files.zigzag_mapping import read_mappings
 from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.base.errors import MappingError
+from maestro_env.base.yaml_file import read_yaml_file
 
 Given = dict[str, int]
 
@@ -40,6 +43,10 @@ def accelerator(path: Path) -> tuple[object, dict[str, int]]:
     return find_hierarchy(str(path)), {}
 
 
+def mappings(path: Path) -> tuple[object, dict[str, int]]:
+    return read_mappings(read_yaml_file(path, MappingError)), {}
+
+
 class Kind(NamedTuple):
     """A kind of files: what ends their paths and is in their texts, what reads and counts them."""
 
@@ -59,6 +66,7 @@ KINDS = [
     Kind("SCALE-Sim", r"topologies.*\.csv", "", scalesim),
     Kind("GAMMA", r"model.*\.csv", "^(K,C,Y|M,N,K|O,I)", gamma),
     Kind("MAESTRO", r"\.m", r"^\s*Network", maestro),
+    Kind("ZigZag, workloads", f"zigzag/inputs/.*{YAML}", r"^- id: ", zigzag),
 ]
 """A file is of the first kind that fits, and of the first of architectures."""
 
@@ -76,6 +84,8 @@ ARCHITECTURES = [
         r"(?s)^arch:\s.*^  nodes:",
         read=accelerator,
     ),
+    Kind("ZigZag, hardware", f"zigzag/inputs/.*{YAML}", "^operational_array:", read=accelerator),
+    Kind("ZigZag, mappings", f"zigzag/inputs/.*{YAML}", "^- name: ", read=mappings),
 ]
 
 

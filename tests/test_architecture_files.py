@@ -354,7 +354,6 @@ def test_every_door_gives_the_same_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("name: a\nmemories: {}\noperational_array: {}", "but a hardware file of ZigZag"),
         ("- {id: 0, operator_type: Conv}", "but a workload of ZigZag or Stream"),
         ("problem: {}", "but a problem of Timeloop"),
     ],

@@ -98,7 +98,7 @@ def _small(latches: bool, **rules: LoopRules) -> Hierarchy:
     )
 
 
-_FREE = HierarchySpace(Layer("GEMM", {"M": 3, "K": 3, "N": 1}), _small(True))
+_FREE = HierarchySpace(Layer("GEMM", {"M": 3, "K": 2, "N": 1}), _small(True))
 _ALL = _every(_FREE)
 
 

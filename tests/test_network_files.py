@@ -366,9 +366,9 @@ BAD_CSV = {
     "no rows": (TOPOLOGY, "net: no operator that can be mapped"),
 }
 BAD_YAML = {
-    "neither": ("a: 1", "neither a problem .Timeloop. nor a workload"),
+    "neither": ("a: 1", "neither a problem .Timeloop., a workload"),
     "empty": ("", "net.yaml: it is empty"),
-    "list": ("[1, 2]", "net.yaml: neither a problem .Timeloop. nor a workload .AccelForge.$"),
+    "list": ("[1, 2]", "net.yaml: neither a problem .Timeloop., .* nor layers .ZigZag.$"),
     "template": ("workload: {{N}}", "'N' is undefined; give its number, such as --dim N=1$"),
     "syntax": ("\na: [", "net.yaml, line 3: .*node content"),
     "cycle": ("problem: &a {shape: *a}", "line 1: .a is a part that contains itself"),
@@ -427,7 +427,7 @@ BAD_YAML = {
     "both": ("problem: {}\nworkload: {}", "problem and workload are given; allowed: one"),
     "a note alone": ("{# a note #}\na: 1", "neither a problem"),
     "ZigZag": ("operational_array: {}\nmemories: {}", ", but a hardware file of ZigZag$"),
-    "its layers": ("- {id: 0, operator_type: Conv}", ", but a workload of ZigZag or Stream$"),
+    "its layers": ("- {id: 0, operator_type: Conv}", "line 1 1: loop_dims is missing$"),
     "its mapping": ("- {name: default, spatial_mapping: {}}", ", but a mapping of ZigZag$"),
     "Stream": ("{name: a, cores: {0: a.yaml}}", ", but a hardware file of Stream$"),
     "its mapping in layers": (

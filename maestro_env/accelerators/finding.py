@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Literal
 
 from maestro_env.accelerators.entries import SAID, hardware_of, made_hardware, read_fields
-from maestro_env.accelerators.files import accelforge, timeloop
+from maestro_env.accelerators.files import accelforge, timeloop, zigzag
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import HIERARCHY_KEYS, hierarchy_of, read_hierarchy
@@ -30,7 +30,7 @@ BUILT = Path(__file__).with_name("built")
 
 _YAML = (".yaml", ".yml")
 # Readers of other tools by the key of their architectures.
-_TOOLS = {"architecture": timeloop, "arch": accelforge}
+_TOOLS = {"architecture": timeloop, "arch": accelforge, "operational_array": zigzag}
 # The way out where there are other memories than two buffers.
 _ON_MEMORIES = "model hierarchy, of run, compare, map, codesign and sweep, takes all memories"
 _MAX_CHARACTERS = 2**16
@@ -87,7 +87,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
 
     Args:
         text: a preset or its alias, a published chip, a ``.yaml`` file (its fields, or
-            an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
+            an architecture of another tool), a MAESTRO ``.m`` file, or the fields of
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
     Raises:
@@ -128,7 +128,7 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
 
     Args:
         text: a published chip, a ``.yaml`` file (docs/hierarchy.md), also an architecture
-            of Timeloop or AccelForge, or the lines of one that is neither.
+            of Timeloop, AccelForge or ZigZag, or the lines of one of no other tool.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hierarchy``.
@@ -178,7 +178,7 @@ def _read(path: Path) -> tuple[Part, ModuleType | None]:
     if not isinstance(keys.get("memories"), list) and (kind := kind_of(root)):
         root.fail(
             f"expected an accelerator{kind}; allowed: its memories (docs/hierarchy.md), and "
-            "architectures of Timeloop 0.4 or AccelForge"
+            "architectures of Timeloop 0.4, AccelForge or ZigZag"
         )
     return root, None
 
@@ -216,7 +216,7 @@ def _from_chip(path: Path) -> Hardware:
 
 
 def _from_yaml(path: Path) -> Hardware:
-    """Return the accelerator of a file, of Timeloop or AccelForge if its keys are."""
+    """Return the accelerator of a file, of another tool if its keys are."""
     root, tool = _read(path)
     if tool:
         hierarchy = tool.read_hierarchy(root, path.stem)

@@ -101,7 +101,7 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
     Args:
         text: a network of the zoo (``resnet50``), or a file by its ending: ``.onnx`` (needs the
             extra ``onnx``), ``.m`` (MAESTRO), ``.csv`` (GAMMA or SCALE-Sim), ``.yaml`` (a problem
-            of Timeloop, or a workload of AccelForge).
+            of Timeloop, a workload of AccelForge, or layers of ZigZag).
         dims: a number for every symbolic dimension of an ONNX file, such as ``{"batch": 1}``, or
             for every name that stands for one in a topology of SCALE-Sim or a template.
 
@@ -182,6 +182,7 @@ def _read_yaml(path: str, dims: Dims) -> Network:
     from maestro_env.base.yaml_file import read_yaml_file
     from maestro_env.workloads.files.accelforge import workload_network
     from maestro_env.workloads.files.timeloop import problem_network
+    from maestro_env.workloads.files.zigzag import is_workload, layers_network
 
     name = Path(path).stem
     try:
@@ -193,10 +194,16 @@ def _read_yaml(path: str, dims: Dims) -> Network:
     # What is left out is said alike wherever the file lies.
     root = replace(root, source=Path(path).name)
     readers = {"problem": problem_network, "workload": workload_network}
-    if isinstance(root.value, YamlBlock) and (key := root.one_of(*readers)) in root:
+    if is_workload(root):
+        network = layers_network(root, name)
+    elif isinstance(root.value, YamlBlock) and (key := root.one_of(*readers)) in root:
         network = readers[key](root[key], name)
-        return replace(network, notes=(*network.notes, *root.notes))
-    raise root.error(f"neither a problem (Timeloop) nor a workload (AccelForge){kind_of(root)}")
+    else:
+        raise root.error(
+            "neither a problem (Timeloop), a workload (AccelForge) nor layers (ZigZag)"
+            f"{kind_of(root)}"
+        )
+    return replace(network, notes=(*network.notes, *root.notes))
 
 
 _READERS: Mapping[str, Callable[[str, Dims], Network]] = {

@@ -199,17 +199,19 @@ def _from_accesses(einsum: Part) -> Iterator[_Access]:
         if isinstance(projection.value, list):
             ranks = [_rank(each.text(), each) for each in projection.items()]
         else:
-            ranks = [(rank, _axis(each.text(), each)) for rank, each in projection.named().items()]
+            ranks = [
+                (rank, axis_of(each.text(), each)) for rank, each in projection.named().items()
+            ]
         yield access.get("name", "a tensor").text(), ranks, access.is_true("output")
 
 
 def _rank(text: str, part: Part) -> tuple[str, Axis]:
     """Read ``m`` (of rank M) or ``H: 2 * p + r`` (of rank H)."""
     rank, colon, expression = text.partition(":")
-    return rank.strip() if colon else text.strip().upper(), _axis(expression or text, part)
+    return rank.strip() if colon else text.strip().upper(), axis_of(expression or text, part)
 
 
-def _axis(text: str, part: Part) -> Axis:
+def axis_of(text: str, part: Part) -> Axis:
     """Read a sum of variables times numbers, such as ``2 * p + r``."""
     axis: dict[str, int] = {}
     for term in text.split("+"):
