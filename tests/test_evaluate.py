@@ -267,7 +267,7 @@ REFUSED = {
     "no layer": (["--write=out.m", "--layer=conv:K=1"], "lacks C"),
     "unsayable": (
         ["--write=o.yaml", "--format=timeloop", "--hardware=num_pes=8,simd_lanes=2"],
-        "Timeloop cannot express this mapping: simd_lanes is 2",
+        "Timeloop cannot express this mapping: the MAC unit has simd 2, which",
     ),
 }
 

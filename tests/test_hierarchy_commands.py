@@ -34,7 +34,6 @@ from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.written import nest_json, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.models import accelerator_record, find_accelerator, model_of, recorded_accelerator
-from maestro_env.workloads.files.timeloop import problem_text
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "conv:K=8,C=8,Y=10,X=10,R=3,S=3"
@@ -277,10 +276,17 @@ def test_other_tools_read_what_is_written(
         first = capsys.readouterr().out.partition("\n\n")[2]
         assert evaluate([str(path), *flags]) == explain([str(path), *flags]) == 0
         assert first.startswith(capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0])
+        # Layer and accelerator are in the file.
+        assert evaluate([str(path)]) == 0
+        _, figures, *_ = first.splitlines()
+        assert "cycles, " in figures
+        assert figures in capsys.readouterr().out.splitlines()
+        text = path.read_text()
+        path.write_text(text[text.index("mapping:") :])
         assert evaluate([str(path), flags[1]]) == 2
         assert capsys.readouterr().err.endswith("does not say all: give --layer\n")
-        path.write_text(path.read_text() + problem_text(layer))
-        assert evaluate([str(path), flags[1]]) == 0
+        assert evaluate([str(path), flags[0]]) == 2
+        assert capsys.readouterr().err.endswith("does not say all: give --hardware\n")
 
 
 def test_compare_leaves_out_what_needs_two_levels(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,19 @@ from test_hierarchy_references import given as counters_of
 
 from maestro_env import find_layer
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    Element,
+    FanoutElement,
+    Hierarchy,
+    MemoryElement,
+)
 from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.exchange import (
     MappedNest,
     nest_from_accelforge,
     nest_from_timeloop,
+    nest_hierarchy,
     nest_to_accelforge,
     nest_to_timeloop,
 )
@@ -38,10 +46,39 @@ TOOLS_OF: dict[str, Tool] = {
 }
 
 
-def drawn(seed: int, canonical: bool) -> tuple[HierarchyEvaluator, Loops]:
+def sayable(whole: Hierarchy, tool: str) -> Hierarchy:
+    """Return an accelerator without what files of a tool cannot say."""
+    elements: list[Element] = []
+    for each in whole.elements:
+        if isinstance(each, FanoutElement):
+            elements.append(replace(each, size=150))
+            continue
+        kept = {name: getattr(each, name) for name in SAID_OF_MEMORIES} if each.keeps else {}
+        if kept and tool == "timeloop":
+            (first, *_) = each.keeps
+            kept |= {"width_bits": each.width_bits[first], "forgets": each.forgets}  # type: ignore[index,call-overload]
+        elements.append(MemoryElement(name=each.name, keeps=each.keeps, **kept))
+    last = elements[-1]
+    latches = TENSORS if isinstance(last, MemoryElement) and not last.keeps else ()
+    mac = replace(whole.mac, latches=latches, simd=1 if tool == "timeloop" else whole.mac.simd)
+    return replace(whole, elements=elements, mac=mac)
+
+
+SAID_OF_MEMORIES = (
+    "width_bits",
+    "read_bw",
+    "write_bw",
+    "bw",
+    "read_pj_per_bit",
+    "write_pj_per_bit",
+)
+
+
+def drawn(seed: int, canonical: bool, tool: str) -> tuple[HierarchyEvaluator, Loops]:
     """Draw a mapping whose tiles divide; canonical: all loops cut, and the last memory's to 1."""
     rng = random.Random(seed)
-    evaluator = evaluator_of({**random_row(rng), "options": {}})
+    whole = evaluator_of({**random_row(rng), "options": {}})
+    evaluator = replace(whole, hierarchy=sayable(whole.hierarchy, tool))
     box, mapping = dict(evaluator.shape.extents), []
     memories = [isinstance(each, MemoryElement) for each in evaluator.hierarchy.elements]
     last = len(memories) - 1 - memories[::-1].index(True)
@@ -64,12 +101,14 @@ def drawn(seed: int, canonical: bool) -> tuple[HierarchyEvaluator, Loops]:
 
 
 def written(tool: Tool, evaluator: HierarchyEvaluator, mapping: Any) -> MappedNest | None:
-    """Write and read a mapping; None if it is refused."""
-    layer, hierarchy = evaluator.layer, evaluator.hierarchy
+    """Write and read a mapping and its accelerator; None if it is refused."""
+    layer = evaluator.layer
     try:
-        text = tool[0](mapping, layer, hierarchy)
+        text = tool[0](mapping, layer, evaluator.hierarchy)
     except MappingError:
         return None
+    hierarchy = nest_hierarchy(text)
+    assert hierarchy is not None
     return tool[1](text, layer, hierarchy)
 
 
@@ -86,12 +125,12 @@ def test_a_mapping_comes_back_with_its_cost_and_as_it_was_if_all_loops_cut(name:
     @settings(max_examples=100, derandomize=True, database=None)
     @given(st.integers(0, 2**32), st.booleans())
     def check(seed: int, canonical: bool) -> None:
-        evaluator, mapping = drawn(seed, canonical)
+        evaluator, mapping = drawn(seed, canonical, name)
         found = written(TOOLS_OF[name], evaluator, mapping)
         refused.append(found is None)
         if found is not None:
-            assert found.hierarchy == evaluator.hierarchy
-            assert evaluator.evaluate(found.mapping) == evaluator.evaluate(mapping)
+            again = replace(evaluator, hierarchy=found.hierarchy)
+            assert again.evaluate(found.mapping) == evaluator.evaluate(mapping)
             assert not canonical or evaluator.hierarchy.mac.simd > 1 or found.mapping == mapping
 
     check()
@@ -109,10 +148,16 @@ def test_factors_are_what_the_parser_of_timeloop_takes(k: int, tiles: tuple[int,
     src/mapping/parser.cpp of NVlabs/timeloop).
     """
     names = ("DRAM", "GLB", "X", "RF")
-    elements = [FanoutElement(name=n) if n == "X" else MemoryElement(name=n) for n in names]
+    elements = [
+        FanoutElement(name=n, size=12) if n == "X" else MemoryElement(name=n) for n in names
+    ]
     mapping = [[("K", tile)] for tile in tiles]
     text = nest_to_timeloop([*mapping, []], Shape({"K": k}), Hierarchy(elements))
-    lines = [each for each in yaml.safe_load(text)["mapping"] if "factors" in each]
+    lines = [
+        each
+        for each in yaml.safe_load(text[text.index("mapping:") :])["mapping"]
+        if "factors" in each
+    ]
     factors = [line["factors"][0].removeprefix("K=").split(",") for line in lines]
     last, inner = 0, [1]
     for runs, *rest in factors:
@@ -123,7 +168,7 @@ def test_factors_are_what_the_parser_of_timeloop_takes(k: int, tiles: tuple[int,
     assert k == 1 or inner == sorted({tile for tile in (*tiles, 1) if tile < k}, reverse=True)
 
 
-TENSORS = {"I": "input", "W": "filter", "O": "output"}
+LETTERS = dict(zip("IWO", TENSORS, strict=True))
 
 # The factors that Timeloop's mapper found for its example eyeriss_like, of which M are filters.
 EYERISS_MAPPING = """
@@ -155,10 +200,15 @@ def test_an_architecture_and_a_mapping_of_timeloop_have_its_counters(tmp_path: P
     assert cost is not None
     assert (status, cost.latency_cycles) == ("ok", case["cycles"])
     numbers = counters_of(case)
-    got = {key: counted(cost, key[0], TENSORS[key[1]])[key[2]] for key in numbers}
+    got = {key: counted(cost, key[0], LETTERS[key[1]])[key[2]] for key in numbers}
     assert got == numbers
     for tool in TOOLS_OF.values():
-        assert written(tool, HierarchyEvaluator(shape, hierarchy), found.mapping) == found
+        again = written(tool, HierarchyEvaluator(shape, hierarchy), found.mapping)
+        assert again is not None
+        assert again.mapping == found.mapping
+        evaluators = [HierarchyEvaluator(shape, each.hierarchy) for each in (found, again)]
+        first, second = (each.evaluate(found.mapping) for each in evaluators)
+        assert first == second
 
 
 def test_axes_of_a_container_are_one_target_and_a_file_says_what_memories_keep() -> None:
@@ -171,7 +221,7 @@ def test_axes_of_a_container_are_one_target_and_a_file_says_what_memories_keep()
     line = "- {target: PE, type: spatial, factors: ['N=4', 'M=2'], permutation: [N, M], split: 1}"
     assert line in text.splitlines()
     assert nest_from_timeloop(text, layer, hierarchy) == MappedNest(mapping, hierarchy)
-    bypass = text.replace("GLB, type: datatype, keep: [Inputs, Weights, Outputs], bypass: []",
+    bypass = text.replace("GLB, type: dataspace, keep: [Inputs, Weights, Outputs], bypass: []",
                           "GLB, type: bypass, bypass: [Weights]")  # fmt: skip
     assert kept(nest_from_timeloop(bypass, layer, hierarchy), "GLB") == ("input", "output")
 

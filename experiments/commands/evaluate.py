@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maestro_env.base.errors import ModelError
-from maestro_env.evaluation.models import models_with
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AUTO, Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
 from maestro_env.experiments.pages.headline import taken
@@ -29,12 +29,14 @@ from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.models import ANY_MEMORIES
 
 
 @dataclass(frozen=True)
 class Config(MappingConfig):
     """Score one mapping under the cost models that know it; print its loop nest and its figures."""
 
+    model: str = option(AUTO, f"cost model: {', '.join(MODELS)}; auto: all that know such mappings")
     write: str | None = option(None, "also write the mapping to this new file", value="file")
     format: str | None = option(
         None, f"format of --write: {', '.join(FORMATS)} (default: by the ending of its name)"
@@ -53,9 +55,10 @@ _OTHER_FIGURES = {
 def execute(config: Config) -> int:
     """Read, evaluate, print, and return the exit status: 1 of an invalid mapping.
 
-    The default model says whether it is valid: others have faults of their own.
+    The model says whether it is valid, the default one of several: others have faults of their own.
     """
-    if is_nest(config):
+    model = None if config.model == AUTO else find_model(config.model).name
+    if is_nest(config) if model is None else model == ANY_MEMORIES:
         return _evaluate_nest(config)
     found = read_mapped(config)
     if len(found) > 1 and config.write is not None:
@@ -66,7 +69,7 @@ def execute(config: Config) -> int:
 def _evaluate(config: Config, mapping: Mapping, space: MapSpace) -> int:
     """Do so for the mapping of one layer."""
     _write(config, lambda form: form.write(mapping, Problem(space)))
-    problems = list(_problems(space))
+    problems = list(_problems(space, config.model))
     print_lines(*str(mapping).split("\n"), "")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
     headers += _OTHER_FIGURES.values()
@@ -79,7 +82,8 @@ def _evaluate(config: Config, mapping: Mapping, space: MapSpace) -> int:
     for problem in problems:
         print_lines(f"{problem.model}: {problem.explain(mapping)}")
     _tell_written(config)
-    _, status = Problem(space).evaluate_mapping(mapping)
+    model = DEFAULT_MODEL if config.model == AUTO else config.model
+    _, status = Problem(space, model).evaluate_mapping(mapping)
     return 0 if status == STATUSES[OK] else cli.FAILED
 
 
@@ -137,9 +141,9 @@ def _tell_written(config: Config) -> None:
         print_lines(f"wrote {config.write}")
 
 
-def _problems(space: MapSpace) -> Iterator[Problem]:
-    """Yield a problem for each model that this build has."""
-    for model in models_with("levels"):
+def _problems(space: MapSpace, given: str) -> Iterator[Problem]:
+    """Yield a problem for the model that is given, or each that this build has."""
+    for model in models_with("levels") if given == AUTO else (given,):
         try:
             problem = Problem(space, model)
         except ModelError as error:

@@ -9,7 +9,7 @@ from typing import cast
 
 from maestro_env import exchange
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.finding import find_hardware, is_hierarchy
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
@@ -94,7 +94,10 @@ def is_nest(config: MappingConfig) -> bool:
     if path.suffix not in (".json", *exchange.YAML) or not path.is_file():
         return False
     text = _read(path)
-    return f'"{SCHEMA}"' in text if path.suffix == ".json" else exchange.is_nest_yaml(text)
+    if path.suffix == ".json":
+        return f'"{SCHEMA}"' in text
+    given = config.hardware is not None and is_hierarchy(config.hardware)
+    return given or exchange.is_nest_yaml(text, str(path))
 
 
 def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProblem]:
@@ -114,8 +117,9 @@ def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProbl
         layer = find_layer(config.layer)
     elif is_yaml:
         layer = exchange.nest_layer(text, source)
-    if config.hardware is not None:
-        accelerator = find_accelerator(config.hardware, ANY_MEMORIES)
+    beside = exchange.nest_hierarchy(text, source) if is_yaml and not config.hardware else None
+    if (given := config.hardware or beside) is not None:
+        accelerator = find_accelerator(given, ANY_MEMORIES)
     if layer is None or accelerator is None or has_levels(accelerator):
         flag = "--layer" if layer is None else "--hardware"
         raise UsageError(f"{config.file} does not say all: give {flag}")

@@ -29,8 +29,13 @@ BUILT = Path(__file__).with_name("built")
 """The folder of published chips, a file each: with all their memories, two buffers, or both."""
 
 _YAML = (".yaml", ".yml")
-# Readers of other tools by the key of their architectures.
-_TOOLS = {"architecture": timeloop, "arch": accelforge, "operational_array": zigzag}
+ARCHITECTURES: Mapping[str, ModuleType] = {
+    "architecture": timeloop,
+    "arch": accelforge,
+    "operational_array": zigzag,
+}
+"""Readers of other tools by the key of their architectures."""
+
 # The way out where there are other memories than two buffers.
 _ON_MEMORIES = "model hierarchy, of run, compare, map, codesign and sweep, takes all memories"
 _MAX_CHARACTERS = 2**16
@@ -171,7 +176,7 @@ def _read(path: Path) -> tuple[Part, ModuleType | None]:
     """Return what a file contains, and who reads it if it is of another tool."""
     root = read_yaml_file(path, HardwareError)
     keys = root.value if isinstance(root.value, YamlBlock) else YamlBlock()
-    for key, tool in _TOOLS.items():
+    for key, tool in ARCHITECTURES.items():
         if key in keys:
             return read_yaml_file(path, HardwareError, tool.TAGS), tool
     # Those of maestro-env are a list.

@@ -1,4 +1,4 @@
-"""Mappings in the formats of other tools, out and in; accelerators in.
+"""Mappings in the formats of other tools, with layer and accelerator, out and in.
 
 ``to_X`` writes a mapping of a problem, ``from_X`` reads it back; ``nest_to_X`` and ``nest_from_X``
 do so on an accelerator with any memories. What a format cannot express is refused with the reason;
@@ -8,12 +8,14 @@ docs/exchange.md lists it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.files.timeloop import hardware_from_timeloop
+from maestro_env.accelerators.finding import ARCHITECTURES
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.errors import LayerError, MappingError
+from maestro_env.base.errors import HardwareError, LayerError, MaestroEnvError, MappingError
 from maestro_env.base.foreign import kind_of
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.yaml_file import read_yaml
@@ -58,6 +60,7 @@ __all__ = [
     "nest_from_accelforge",
     "nest_from_timeloop",
     "nest_from_yaml",
+    "nest_hierarchy",
     "nest_layer",
     "nest_to_accelforge",
     "nest_to_timeloop",
@@ -150,16 +153,37 @@ def _with_key(text: str) -> Format | None:
     return None
 
 
-def is_nest_yaml(text: str) -> bool:
-    """Whether a YAML text has a mapping and no architecture: one on any memories."""
-    return _with_key(text) is None and "\nmapping:" in f"\n{text}"
+def is_nest_yaml(text: str, source: str = "mapping") -> bool:
+    """Whether a YAML text has a mapping that is read on any memories.
+
+    That is one without an architecture, on one that is no two buffers, or one of other loops.
+    """
+    form = _with_key(text)
+    if form is None:
+        return "\nmapping:" in f"\n{text}"
+    with suppress(MaestroEnvError):
+        form.read(text, source)
+        return False
+    # What is wrong with the rest is said where it is read.
+    with suppress(MaestroEnvError):
+        return nest_hierarchy(text, source) is not None
+    return False
 
 
-def nest_layer(text: str, source: str) -> Layer | None:
+def nest_layer(text: str, source: str = "mapping") -> Layer | None:
     """Return the layer that stands beside such a mapping, if there is one."""
     root = read_yaml(text, source, LayerError)
     readers = {"problem": problem_layer, "workload": workload_layer}
     return next((read(root[key]).layer for key, read in readers.items() if key in root), None)
+
+
+def nest_hierarchy(text: str, source: str = "mapping") -> Hierarchy | None:
+    """Return the accelerator that stands beside such a mapping, if there is one."""
+    if (form := _with_key(text)) is None:
+        return None
+    tool = ARCHITECTURES[form.key.removesuffix(":")]
+    found: Hierarchy = tool.read_hierarchy(read_yaml(text, source, HardwareError, tool.TAGS))
+    return found
 
 
 def nest_from_yaml(text: str, layer: Layer, hierarchy: Hierarchy, source: str) -> MappedNest:

@@ -10,12 +10,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from itertools import zip_longest
 
-from maestro_env.accelerators.files.accelforge import (
-    TAGS,
-    arch_text,
-    container_of,
-    read_hierarchy,
-)
+from maestro_env.accelerators.files.accelforge import TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.accelforge_text import arch_text
+from maestro_env.accelerators.files.written import MAC
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.accelerators.two_buffers import two_buffers
@@ -42,7 +39,6 @@ from maestro_env.exchange.nests import (
     mapping_of,
     names_of,
     nest_of,
-    scalar,
     words_of,
 )
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
@@ -56,15 +52,16 @@ _TENSORS = dict(zip(TENSORS, workloads.TENSORS, strict=True))
 
 
 def nest_to_accelforge(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hierarchy) -> str:
-    """Write a mapping on any memories as AccelForge YAML.
+    """Write architecture, workload and mapping, on any memories, as AccelForge YAML.
+
+    Of a ``Shape`` the workload is left out.
 
     Raises:
         MappingError: an invalid mapping, or one that AccelForge cannot express.
     """
     evaluator = HierarchyEvaluator(layer, hierarchy)
     nest, shape = nest_of(evaluator, mapping, REFUSE), evaluator.shape
-    einsum = workloads.layer_name(layer) if isinstance(layer, Layer) else "layer"
-    return _mapping_text(nodes_of(nest, shape, hierarchy), shape, hierarchy, einsum)
+    return _text(nodes_of(nest, shape, hierarchy), layer, shape, hierarchy)
 
 
 def to_accelforge(mapping: Mapping, problem: Problem) -> str:
@@ -76,14 +73,16 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     """
     nest, hierarchy = nest_of_levels(mapping, problem, REFUSE)
     layer, shape = problem.layer, Shape.of(problem.layer)
-    text = arch_text(hierarchy) + workloads.workload_text(layer)
-    nodes = nodes_of(nest, shape, hierarchy, REFUSE)
-    return text + _mapping_text(nodes, shape, hierarchy, workloads.layer_name(layer))
+    return _text(nodes_of(nest, shape, hierarchy, REFUSE), layer, shape, hierarchy)
 
 
-def _mapping_text(nodes: Nodes, shape: Shape, hierarchy: Hierarchy, einsum: str) -> str:
-    listed = [*_lines(nodes, shape, hierarchy), f"!Compute {{einsum: {einsum}, component: MAC}}"]
-    return "mapping:\n  nodes:\n" + "".join(f"  - {line}\n" for line in listed)
+def _text(nodes: Nodes, layer: Layer | Shape, shape: Shape, hierarchy: Hierarchy) -> str:
+    text, einsum = arch_text(hierarchy, REFUSE), "layer"
+    if isinstance(layer, Layer):
+        text += workloads.workload_text(layer, hierarchy.word_bits)
+        einsum = workloads.layer_name(layer)
+    listed = [*_lines(nodes, shape, hierarchy), f"!Compute {{einsum: {einsum}, component: {MAC}}}"]
+    return text + "mapping:\n  nodes:\n" + "".join(f"  - {line}\n" for line in listed)
 
 
 def _lines(nodes: Nodes, shape: Shape, hierarchy: Hierarchy) -> Iterator[str]:
@@ -92,12 +91,11 @@ def _lines(nodes: Nodes, shape: Shape, hierarchy: Hierarchy) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, Hold):
             held = ", ".join(name for tensor, name in _TENSORS.items() if tensor in node.tensors)
-            component = scalar(elements[node.memory].name)
-            yield f"!Storage {{tensors: [{held}], component: {component}}}"
+            yield f"!Storage {{tensors: [{held}], component: {elements[node.memory].name}}}"
             continue
         kind, place = "Temporal", ""
         if node.fanout is not None and isinstance(fanout := elements[node.fanout], FanoutElement):
-            component, along = map(scalar, container_of(fanout))
+            component, along = container_of(fanout)
             kind, place = "Spatial", f", name: {along}, component: {component}"
         rank = workloads.rank_variable(names[node.dim])
         yield f"!{kind} {{rank_variable: {rank}, tile_shape: {node.tile}{place}}}"
@@ -126,6 +124,9 @@ def nest_from_accelforge(
     evaluator = HierarchyEvaluator(layer, hierarchy)
     given = root.get("workload", "").refusing(LayerError)
     workload = workloads.workload_layer(given) if "workload" in root else None
+    words = hierarchy.word_bits
+    if workload and (bits := workloads.value_bits(given, words)) != words:
+        given.fail(f"values of {bits} bits; words of the accelerator have {words}")
     reader = _Reader(root["mapping"]["nodes"], evaluator.shape, workload, hierarchy)
     nest, kept = reader.nest(reader.nodes)
     return MappedNest(mapping_of(cutting(nest, evaluator.shape), evaluator), kept)

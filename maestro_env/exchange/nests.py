@@ -6,8 +6,6 @@ memory, which changes no cost but with a latch.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,8 +19,6 @@ from maestro_env.workloads.affine import Workload, rank_of
 
 Nest = list[dict[str, int]]
 """Tiles of the loops of each element by dimension of ``DIMS``, outermost first."""
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
@@ -160,8 +156,3 @@ def check_kept(element: MemoryElement, tensors: Sequence[str], part: Part) -> No
         if tensor not in element.keeps:
             allowed = ", ".join(element.keeps) or "none"
             part.fail(f"{element.name} keeps no {tensor}; allowed there: {allowed}")
-
-
-def scalar(name: str) -> str:
-    """Write a name in YAML."""
-    return name if _PLAIN.fullmatch(name) else json.dumps(name)

@@ -15,10 +15,10 @@ from itertools import groupby
 from maestro_env.accelerators.files.timeloop import (
     DATASPACES,
     TAGS,
-    architecture_text,
     container_of,
     read_hierarchy,
 )
+from maestro_env.accelerators.files.timeloop_text import architecture_text
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
@@ -34,7 +34,6 @@ from maestro_env.exchange.nests import (
     mapping_of,
     names_of,
     nest_of,
-    scalar,
     unsayable,
     words_of,
 )
@@ -75,13 +74,15 @@ _Places = dict[tuple[str, str], dict[str, int]]
 
 
 def nest_to_timeloop(mapping: NestMapping, layer: Layer | Shape, hierarchy: Hierarchy) -> str:
-    """Write a mapping on any memories as Timeloop v4 YAML.
+    """Write architecture, problem and mapping, on any memories, as Timeloop v4 YAML.
+
+    Of a ``Shape`` the problem is left out.
 
     Raises:
         MappingError: an invalid mapping, or one that Timeloop cannot express.
     """
     evaluator = HierarchyEvaluator(layer, hierarchy)
-    return _mapping_text(nest_of(evaluator, mapping, _REFUSE), evaluator.shape, hierarchy)
+    return _text(nest_of(evaluator, mapping, _REFUSE), layer, evaluator.shape, hierarchy)
 
 
 def to_timeloop(mapping: Mapping, problem: Problem) -> str:
@@ -92,13 +93,13 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
         MappingError: an invalid mapping, or one that Timeloop cannot express.
     """
     nest, hierarchy = nest_of_levels(mapping, problem, _REFUSE)
-    if problem.hardware.simd_lanes > 1:
-        raise _REFUSE(f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
-    text = architecture_text(hierarchy) + problem_text(problem.layer)
-    return text + _mapping_text(nest, Shape.of(problem.layer), hierarchy)
+    return _text(nest, problem.layer, Shape.of(problem.layer), hierarchy)
 
 
-def _mapping_text(nest: Nest, shape: Shape, hierarchy: Hierarchy) -> str:
+def _text(nest: Nest, layer: Layer | Shape, shape: Shape, hierarchy: Hierarchy) -> str:
+    text = architecture_text(hierarchy, _REFUSE)
+    if isinstance(layer, Layer):
+        text += problem_text(layer)
     bounds, names = _bounds(nest, shape), names_of(shape)
     memories = (each for each in hierarchy.elements if isinstance(each, MemoryElement))
     lines = ["mapping:", *map(_keeping, memories)]
@@ -114,10 +115,10 @@ def _mapping_text(nest: Nest, shape: Shape, hierarchy: Hierarchy) -> str:
             )
             split = f", split: {len(bounds[axes['X']]) if 'X' in axes else 0}"
             lines.append(
-                f"- {{target: {scalar(target)}, type: {kind}, factors: [{factors}], "
+                f"- {{target: {target}, type: {kind}, factors: [{factors}], "
                 f"permutation: [{', '.join(ranks)}]{split if kind == 'spatial' else ''}}}"
             )
-    return "\n".join(lines) + "\n"
+    return text + "\n".join(lines) + "\n"
 
 
 def _keeping(memory: MemoryElement) -> str:
@@ -125,7 +126,7 @@ def _keeping(memory: MemoryElement) -> str:
     keep = [name for name, tensor in DATASPACES.items() if tensor in memory.keeps]
     bypass = [name for name in DATASPACES if name not in keep]
     return (
-        f"- {{target: {scalar(memory.name)}, type: datatype, keep: [{', '.join(keep)}], "
+        f"- {{target: {memory.name}, type: dataspace, keep: [{', '.join(keep)}], "
         f"bypass: [{', '.join(bypass)}]}}"
     )
 

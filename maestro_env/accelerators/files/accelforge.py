@@ -1,8 +1,8 @@
 """Accelerators as AccelForge writes them: ``arch``.
 
-It knows seconds, but no clock. One cycle is written as one second, and an action moves one word. In
-a file of others a compute unit of more operations a second than any unit does in a cycle says how
-long a cycle is: it does one in each.
+It knows seconds, but no clock. One cycle is written as one second, and an action moves one word.
+In a file of others a compute unit of more operations a second than any unit does in a cycle says
+how long a cycle is: it does one in each.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Literal
 
 from maestro_env.accelerators.files.accelforge_actions import (
     SCALES,
-    SEPARATE,
     Action,
     action_of,
     limit_of,
+    word_bits_of,
 )
+from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -44,7 +45,7 @@ TAGS = ("Memory", "Container", "Compute", "Toll", "Network", "Storage", "Tempora
 _MOST_LANES = 4096
 # A slower clock may be more MACs in a cycle.
 _SLOWEST_MHZ = 1
-_WORDS = {f"{tensor}.bits_per_value": str(WORD_BITS) for tensor in ("input", "weight", "output")}
+_WORDS = [f"{tensor}.bits_per_value" for tensor in ("input", "weight", "output")]
 _ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
 _COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _ALL = frozenset(TENSORS)
@@ -71,40 +72,10 @@ _OF_KEPT = (
 _LIMITS = "limits of mappings are not read, so that mappings may break them"
 
 
-def arch_text(hierarchy: Hierarchy) -> str:
-    """Write an accelerator such as ``memories_of`` returns."""
-    lines = ["arch:", "  nodes:"]
-    for each in hierarchy.elements:
-        if isinstance(each, FanoutElement):
-            component, along = container_of(each)
-            spatial = f"spatial: [{{name: {along}, fanout: {each.size}}}]"
-            lines.append(f"  - !Container {{name: {component}, {spatial}}}")
-            continue
-        size = "inf" if each.capacity_bits is None else each.capacity_bits
-        lines.append(f"  - !Memory\n    name: {each.name}\n    size: {size}")
-        lines.append("    leak_power: 0\n    area: 0\n    tensors: {keep: All}")
-        if each.bw is None:
-            lines.append(f"    total_latency: {SEPARATE}")
-        lines.append("    actions:")
-        for action, limit in (("read", each.read_bw), ("write", each.write_bw)):
-            bits = limit if each.bw is None else each.bw
-            throughput = "inf" if bits is None else int(bits) // WORD_BITS
-            lines.append(
-                f"    - {{name: {action}, energy: 0, throughput: {throughput}, "
-                f"bits_per_action: {WORD_BITS}}}"
-            )
-    lines.append("  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n    actions:")
-    lines.append(f"    - {{name: compute, energy: 0, throughput: {hierarchy.mac.simd}}}")
-    return "\n".join(lines) + "\n"
-
-
 def container_of(fanout: FanoutElement) -> tuple[str, str]:
     """Return what an ``arch`` calls the container of a fan-out, and the fan-out in it."""
     container, _, along = fanout.name.rpartition("_")
     return (container, along) if container else (fanout.name, fanout.axis)
-
-
-# --- In -----------------------------------------------------------------------------------------
 
 
 def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") -> Hardware:
@@ -118,8 +89,9 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
 
 
 def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
-    """Read the ``arch`` of a document, of any memories, with words of 8 bits.
+    """Read the ``arch`` of a document, of any memories.
 
+    Words have the bits of the ``workload``, or 8.
     A memory keeps what it may keep. Limits of mappings are not read; nor are areas, leakage and
     what components are made of, so that an energy that no action says is 0.
 
@@ -138,13 +110,15 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         )
     code = _counted_by_code([each.get("variables", YamlBlock()) for each in (root, part)])
     found = _nodes(nodes, hertz, code)
-    return hierarchy_of_nodes(part, found, name, WORD_BITS, megahertz)
+    return hierarchy_of_nodes(part, found, name, word_bits_of(part), megahertz)
 
 
 def _enabled(root: Part) -> tuple[Part, list[Part]]:
     """Return the ``arch`` of a document and its nodes, but for those that no layer enables."""
     root.spelt("arch", "variables", "workload", "mapping", "mapper", "model", "renames", "config")
-    words = {key: replace(root, value=bits) for key, bits in _WORDS.items()}
+    said = root.get("workload", YamlBlock()).get("bits_per_value", YamlBlock())
+    bits = said.get("All", str(WORD_BITS)).integer()
+    words = dict.fromkeys(_WORDS, replace(root, value=str(bits)))
     part = root["arch"].knowing({**words, **root.get("variables", YamlBlock()).named()})
     part.only("nodes", "variables", "extra_attributes_for_all_component_models", "version")
     part = part.knowing(part.get("variables", YamlBlock()).named())
@@ -222,8 +196,9 @@ def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElem
         part.fail("has an energy for some tensors or one direction; allowed: All, up_and_down")
     words = part.get("bits_per_value", YamlBlock())
     words.only("All")
-    word, read = words.get("All", str(WORD_BITS)).number(), action_of(part, "read")
-    picojoules = read.picojoules / read.bits * word / WORD_BITS
+    own = word_bits_of(part)
+    word, read = words.get("All", str(own)).number(), action_of(part, "read")
+    picojoules = read.picojoules / read.bits * word / own
     yield FanoutElement(name=part["name"].text(), size=1, pj_per_bit=float(picojoules))
 
 
@@ -241,6 +216,7 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
             size=_units(each),
             axis=axis,
             apart=_listed(_ALL - shared[0]) if shared else (),
+            pj_per_bit=float(node.names(f"{name}_{along}{FANOUT_PJ}") or 0),
         )
 
 

@@ -103,7 +103,12 @@ def _only_number(part: Part) -> int:
 def _width(node: Part) -> int:
     """Return the bits of a value in a component, where tensors do not differ in them."""
     widths = node.get("bits_per_value", YamlBlock())
-    return _only_number(widths) if widths.value else WORD_BITS
+    return _only_number(widths) if widths.value else word_bits_of(node)
+
+
+def word_bits_of(part: Part) -> int:
+    """Return the bits of a value of the workload, in a part of a file that knows them."""
+    return int(part.names("input.bits_per_value") or WORD_BITS)
 
 
 def _port(node: Part) -> tuple[bool, Fraction | None]:

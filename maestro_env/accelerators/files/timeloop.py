@@ -1,13 +1,15 @@
-"""Accelerators as Timeloop v4 writes them: ``architecture``."""
+"""Accelerators as Timeloop v4 writes them: ``architecture``, and ``ERT`` for energies."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from maestro_env.accelerators.files import timeloop_keys as keys
+from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -26,14 +28,15 @@ TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Networ
 """Tags of nodes."""
 
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
-_DUMMY = "dummy_storage"
 DATASPACES = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
 """Tensors by the names that constraints have."""
 
 _ROOT = (
     *("architecture", "variables", "constraints", "mapspace_constraints", "mapspace", "problem"),
     *("mapping", "mapper", "globals", "components", "compound_components", "sparse_optimizations"),
+    *("ERT", "ART"),
 )
+_INSTANCES = re.compile(r"\[[0-9.]*\]")
 _KINDS = ("dataspace", "temporal", "spatial")
 _BYPASS = ("datatype", "bypass", "bypassing")
 _TARGET = ("target", "type")
@@ -41,38 +44,9 @@ _FACTORS = "constraints on loops are not read, so that mappings may break them"
 _SPARSE = "sparse tensors are not modelled; all count as dense"
 
 
-def architecture_text(hierarchy: Hierarchy) -> str:
-    """Write an accelerator such as ``memories_of`` returns."""
-    lines = ["architecture:", "  version: 0.4", "  nodes:"]
-    first, *_, last = hierarchy.elements
-    for each in hierarchy.elements:
-        if isinstance(each, FanoutElement):
-            name = container_of(each)
-            lines.append(
-                f"  - !Container {{name: {name}, spatial: {{mesh{each.axis}: {each.size}}}}}"
-            )
-            continue
-        kind = "DRAM" if each is first else "regfile" if each is last else "SRAM"
-        fields = {"depth": "capacity_bits", **keys.RATES}
-        limits = {key: getattr(each, field) for key, field in fields.items()}
-        listed = f"width: {WORD_BITS}, datawidth: {WORD_BITS}" + "".join(
-            f", {key}: {bits // WORD_BITS}" for key, bits in limits.items() if bits is not None
-        )
-        lines.append(
-            f"  - !Component {{name: {each.name}, class: {kind}, attributes: {{{listed}}}}}"
-        )
-    lines.append(
-        f"  - !Component {{name: MAC, class: intmac, attributes: {{datawidth: {WORD_BITS}}}}}"
-    )
-    return "\n".join(lines) + "\n"
-
-
 def container_of(fanout: FanoutElement) -> str:
     """Return what an architecture calls the container of a fan-out, one for each of its axes."""
     return fanout.name.removesuffix(f"_{fanout.axis}")
-
-
-# --- In -----------------------------------------------------------------------------------------
 
 
 def hardware_from_timeloop(text: str, source: str = "architecture", name: str = "") -> Hardware:
@@ -94,7 +68,8 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
     part, leaves = _all_leaves(root)
-    nodes = list(map(_node, leaves))
+    energies = _energies(root)
+    nodes = [_node(leaf, energies.get(leaf.part["name"].text(), {})) for leaf in leaves]
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
     seconds = [each.given[keys.CYCLE] for each in leaves if keys.CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
@@ -197,7 +172,7 @@ def _side_by_side(leaves: list[_Leaf]) -> list[_Leaf]:
     """Return memories side by side, or refuse them if two keep a tensor."""
     kept: set[str] = set()
     for leaf in leaves:
-        memory = _node(leaf).memory
+        memory = _node(leaf, {}).memory
         for tensor in memory.keeps if memory else ():
             if tensor in kept:
                 leaf.part.fail(f"{tensor} is kept by two memories side by side")
@@ -205,8 +180,25 @@ def _side_by_side(leaves: list[_Leaf]) -> list[_Leaf]:
     return leaves
 
 
-def _node(leaf: _Leaf) -> Node:
+def _energies(root: Part) -> dict[str, dict[str, Fraction]]:
+    """Return energies by node and action, as Accelergy writes them; the largest of several."""
+    found: dict[str, dict[str, Fraction]] = {}
+    for table in root.get("ERT", YamlBlock()).get("tables", []).items():
+        name = _INSTANCES.sub("", table["name"].text()).rpartition(".")[2]
+        actions = found.setdefault(name, {})
+        for each in table["actions"].items():
+            action, energy = each["name"].text(), each["energy"].number()
+            actions[action] = max(energy, actions.get(action, energy))
+    return found
+
+
+def _node(leaf: _Leaf, energies: Mapping[str, Fraction]) -> Node:
+    """Return a node, whose actions have energies in pJ."""
     part = leaf.part
+    pj = {
+        ours: next((energies[name] for name in names if name in energies), Fraction(0))
+        for ours, names in keys.ACTIONS.items()
+    }
     if "sparse_optimizations" in part:
         part.note(_SPARSE)
     part.only(*keys.OF_NODES, "sparse_optimizations")
@@ -215,8 +207,8 @@ def _node(leaf: _Leaf) -> Node:
     if part.tag == "Container":
         return Node(part, fanouts)
     if _COMPUTE.fullmatch(part["class"].text()):
-        return Node(part, fanouts, mac=MacElement())
-    return Node(part, fanouts, _memory(leaf))
+        return Node(part, fanouts, mac=MacElement(pj=float(pj["compute"])))
+    return Node(part, fanouts, _memory(leaf, pj))
 
 
 def _check_attributes(part: Part) -> None:
@@ -243,13 +235,15 @@ def _fanouts(leaf: _Leaf) -> Iterator[FanoutElement]:
     name = leaf.part["name"].text()
     for key, each in meshes.knowing(leaf.given).named().items():
         axis: Literal["X", "Y"] = "X" if key == "meshX" else "Y"
-        yield FanoutElement(name=f"{name}_{axis}", size=each.integer(), axis=axis, apart=apart)
+        full = f"{name}_{axis}"
+        pj = float(leaf.part.names(full + FANOUT_PJ) or 0)
+        yield FanoutElement(name=full, size=each.integer(), axis=axis, apart=apart, pj_per_bit=pj)
 
 
-def _memory(leaf: _Leaf) -> MemoryElement:
+def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
     part = leaf.part
     name = part["name"].text()
-    if part["class"].text() == _DUMMY:
+    if part["class"].text() == keys.DUMMY:
         return MemoryElement(name=name, keeps=())
     if (datawidth := leaf.number("datawidth")) is None:
         part.fail("datawidth is missing, of its attributes")
@@ -260,6 +254,8 @@ def _memory(leaf: _Leaf) -> MemoryElement:
         if (rate := leaf.number(key)) is not None
     }
     buffers = leaf.number("multiple_buffering")
+    # An access moves a line.
+    line = (leaf.number("width") or datawidth).integer()
     return MemoryElement(
         name=name,
         keeps=_kept(leaf.constraints("dataspace"), leaf.beside),
@@ -267,6 +263,8 @@ def _memory(leaf: _Leaf) -> MemoryElement:
         width_bits=width,
         buffers=1 if buffers is None else buffers.integer(),
         forgets=_without_reuse(leaf.constraints("temporal"), "no_temporal_reuse"),
+        read_pj_per_bit=float(pj["read"] / line),
+        write_pj_per_bit=float(pj["write"] / line),
         **rates,  # type: ignore[arg-type]
     )
 
@@ -274,7 +272,7 @@ def _memory(leaf: _Leaf) -> MemoryElement:
 def _capacity(leaf: _Leaf, width: int) -> int | None:
     """Return the bits of ``depth`` lines; a line is of all instances of a cluster."""
     depth, block, line = map(leaf.number, ("depth", "block_size", "width"))
-    if depth is None:
+    if depth is None or depth.integer() == keys.UNLIMITED:
         return None
     words = 1
     if block is not None:

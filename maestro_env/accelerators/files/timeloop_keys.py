@@ -16,6 +16,12 @@ OF_MAPPINGS = (
 """Keys of constraints that only limit mappings; they are noted."""
 
 CYCLE = "global_cycle_seconds"
+DUMMY = "dummy_storage"
+"""The class of what keeps nothing."""
+
+UNLIMITED = 2**31 - 1
+"""Depth of a memory without limit: the front end wants one, and Timeloop takes 32 bits."""
+
 # Words a cycle, whatever the tool's sheet says (src/model/buffer.cpp of NVlabs/timeloop).
 RATES = {
     "read_bandwidth": "read_bw",
@@ -23,6 +29,13 @@ RATES = {
     "shared_bandwidth": "bw",
 }
 """Attributes of bandwidths, and our field of each."""
+
+ACTIONS = {
+    "read": ("random_read", "read"),
+    "write": ("random_fill", "random_write", "fill", "write"),
+    "compute": ("mac_random", "mult_random", "mac", "mult", "compute"),
+}
+"""Actions of an ``ERT`` for each of ours, in the order in which Timeloop looks for them."""
 
 SYNONYMS = {
     "datawidth": ("datawidth", "word_bits", "word_width"),

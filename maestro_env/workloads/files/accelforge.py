@@ -75,11 +75,14 @@ def workload_layer(workload: Part) -> Workload:
     einsums = _einsums(workload)
     if len(einsums) != 1:
         workload.fail(f"has {len(einsums)} einsums; allowed: one")
+    return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
+
+
+def value_bits(workload: Part, default: int) -> int:
+    """Return the bits of all values in a ``workload``."""
     words = workload.get("bits_per_value", YamlBlock())
     words.only("All")
-    if words.get("All", str(_WORD)).integer() != _WORD:
-        workload.fail(f"values of other than {_WORD} bits; words here have {_WORD}")
-    return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
+    return words.get("All", str(default)).integer()
 
 
 def _einsums(workload: Part) -> list[Part]:
@@ -232,12 +235,12 @@ def layer_name(layer: Layer) -> str:
     return f"layer_{_NOT_IN_NAMES.sub('_', layer.name)}".rstrip("_")
 
 
-def workload_text(layer: Layer) -> str:
-    """Write a layer."""
+def workload_text(layer: Layer, word_bits: int = _WORD) -> str:
+    """Write a layer, and the bits of its values."""
     lines = ["workload:", "  iteration_space_shape:"]
     for dim, extent in layer.loop_extents.items():
         lines.append(f"    {rank_variable(dim)}: 0 <= {rank_variable(dim)} < {extent}")
-    lines.append(f"  bits_per_value: {{All: {_WORD}}}")
+    lines.append(f"  bits_per_value: {{All: {word_bits}}}")
     lines.append(f"  einsums:\n  - name: {layer_name(layer)}\n    tensor_accesses:")
     for name, tensor in zip(TENSORS, tensors_of(layer), strict=True):
         axes = ", ".join(map(_written, tensor.axes))

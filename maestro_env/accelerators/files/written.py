@@ -1,0 +1,113 @@
+"""What writers of architectures for other tools share: exact numbers, and what no file can say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    Element,
+    FanoutElement,
+    Hierarchy,
+    MemoryElement,
+)
+from maestro_env.base.errors import Refuse, quoted
+
+MAC = "MAC"
+"""What files call the compute unit."""
+
+FANOUT_PJ = "_pj_per_bit"
+"""How the variable of a fan-out ends that keeps its energy, which no node of a tool has."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLACES = 25
+
+NameOf = Callable[[FanoutElement], str]
+
+
+def exact(number: Fraction | float) -> str:
+    """Write a number from 0 exactly: in decimals, or as a quotient where these have no end."""
+    value = Fraction(str(number))
+    scaled = value * 10**_PLACES
+    if scaled.denominator != 1:
+        return f"{value.numerator} / {value.denominator}"
+    whole, rest = divmod(scaled.numerator, 10**_PLACES)
+    return f"{whole}.{rest:0{_PLACES}d}".rstrip("0").rstrip(".")
+
+
+def nodes_of(
+    hierarchy: Hierarchy, container: NameOf, refuse: Refuse
+) -> Iterator[MemoryElement | tuple[str, list[FanoutElement]]]:
+    """Yield the nodes of a file: memories, and containers with a name and fan-outs.
+
+    Raises:
+        MaestroEnvError: of ``refuse``: a name twice, or one that files cannot have.
+    """
+    used = {MAC}
+
+    def node(element: Element) -> tuple[type, str]:
+        name = container(element) if isinstance(element, FanoutElement) else element.name
+        return type(element), name
+
+    for (_, name), group in groupby(hierarchy.elements, node):
+        if name in used or not _NAME.fullmatch(name):
+            raise refuse(
+                f"a node is called {quoted(name)}; allowed: letters, digits and _, and a name for "
+                f"each, other than {MAC}"
+            )
+        used.add(name)
+        fanouts = []
+        for each in group:
+            if isinstance(each, MemoryElement):
+                yield each
+            else:
+                fanouts.append(each)
+        if fanouts:
+            yield name, fanouts
+
+
+def widths_of(memory: MemoryElement, word_bits: int) -> dict[str, int]:
+    """Return the bits of a word of each tensor that a memory keeps."""
+    widths = zip(TENSORS, memory.widths(word_bits), strict=True)
+    return {tensor: bits for tensor, bits in widths if tensor in memory.keeps}
+
+
+def picojoules(memory: MemoryElement, word: int) -> dict[str, Fraction]:
+    """Return the energy of a word of some bits by action."""
+    per_bit = {"read": memory.read_pj_per_bit, "write": memory.write_pj_per_bit}
+    return {action: Fraction(str(pj)) * word for action, pj in per_bit.items()}
+
+
+def fanout_energies(hierarchy: Hierarchy, name: NameOf) -> dict[str, str]:
+    """Return the variables that keep energies of fan-outs."""
+    fanouts = [each for each in hierarchy.elements if isinstance(each, FanoutElement)]
+    return {name(each) + FANOUT_PJ: exact(each.pj_per_bit) for each in fanouts if each.pj_per_bit}
+
+
+def check_said(hierarchy: Hierarchy, again: Hierarchy, refuse: Refuse) -> None:
+    """Refuse an accelerator that is another one as it is read again, by what no file can say."""
+    pairs = zip((*hierarchy.elements, hierarchy.mac), (*again.elements, again.mac), strict=True)
+    for ours, theirs in pairs:
+        there = _facts(theirs, again.word_bits)
+        for field, value in _facts(ours, hierarchy.word_bits).items():
+            if value != there[field]:
+                name = getattr(ours, "name", "the MAC unit")
+                raise refuse(
+                    f"{name} has {field} {value}, which its files cannot say; allowed: "
+                    f"{there[field]}"
+                )
+
+
+def _facts(part: Any, word_bits: int) -> dict[str, Any]:
+    """Return what costs depend on: sets of tensors in order, and all widths."""
+    facts = {field.name: getattr(part, field.name) for field in fields(part)}
+    for field in facts.keys() & {"keeps", "forgets", "apart", "latches"}:
+        facts[field] = [tensor for tensor in TENSORS if tensor in facts[field]]
+    if isinstance(part, MemoryElement):
+        return {**facts, "width_bits": widths_of(part, word_bits)}
+    return {field: value for field, value in facts.items() if field not in ("name", "axis")}
