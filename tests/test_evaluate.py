@@ -241,6 +241,11 @@ def test_a_mapping_is_written_in_another_format_and_scored_from_there(
     assert first.startswith(f"{square}\n\n")
     assert second.startswith(f"{square}\n\n")
     assert rows(second) == rows(first)
+    assert evaluate([name, *again, "--model=exact"]) == 0
+    assert rows(capsys.readouterr().out) == {"exact": rows(first)["exact"]}
+    if not again:
+        assert evaluate([name, "--model=hierarchy"]) == 0
+        assert "\nmodel hierarchy: 8 MACs a cycle, DRAM, L2 9,000 B" in capsys.readouterr().out
 
 
 def test_the_ending_says_the_format(square: Mapping) -> None:

@@ -61,14 +61,9 @@ def nodes_of(
                 f"each, other than {MAC}"
             )
         used.add(name)
-        fanouts = []
-        for each in group:
-            if isinstance(each, MemoryElement):
-                yield each
-            else:
-                fanouts.append(each)
-        if fanouts:
-            yield name, fanouts
+        elements = [*group]
+        fanouts = [each for each in elements if isinstance(each, FanoutElement)]
+        yield (name, fanouts) if fanouts else elements[0]  # type: ignore[misc]
 
 
 def widths_of(memory: MemoryElement, word_bits: int) -> dict[str, int]:
