@@ -100,9 +100,10 @@ def check_said(hierarchy: Hierarchy, again: Hierarchy, refuse: Refuse) -> None:
 
 def _facts(part: Any, word_bits: int) -> dict[str, Any]:
     """Return what costs depend on: sets of tensors in order, and all widths."""
-    facts = {field.name: getattr(part, field.name) for field in fields(part)}
-    for field in facts.keys() & {"keeps", "forgets", "apart", "latches"}:
-        facts[field] = [tensor for tensor in TENSORS if tensor in facts[field]]
+    names = [each.name for each in fields(part) if each.name not in ("name", "axis", "rules")]
+    facts = {name: getattr(part, name) for name in names}
+    for name in facts.keys() & {"keeps", "forgets", "apart", "latches"}:
+        facts[name] = [tensor for tensor in TENSORS if tensor in facts[name]]
     if isinstance(part, MemoryElement):
-        return {**facts, "width_bits": widths_of(part, word_bits)}
-    return {field: value for field, value in facts.items() if field not in ("name", "axis")}
+        facts["width_bits"] = widths_of(part, word_bits)
+    return facts
