@@ -24,6 +24,7 @@ from maestro_env.accelerators.hierarchy import (
     MemoryElement,
 )
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
+from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import HardwareError
 from maestro_env.experiments.shell.flags import option, run
 from maestro_env.models import find_accelerator, model_of
@@ -103,9 +104,10 @@ arch:
   - !Compute {name: MAC, actions: [{name: compute, energy: 0.5e-12, throughput: 500e6}]}
 """
 
+NO_CHANNELS = LoopRules(dims=list("NGKPQRS"))
 ARRAY = [
-    FanoutElement(name="array_X", size=4, apart=("output",)),
-    FanoutElement(name="array_Y", size=3, axis="Y", apart=("output",)),
+    FanoutElement(name="array_X", size=4, apart=("output",), rules=NO_CHANNELS),
+    FanoutElement(name="array_Y", size=3, axis="Y", apart=("output",), rules=NO_CHANNELS),
 ]
 READ_FROM_TIMELOOP = Hierarchy(
     [
@@ -117,6 +119,7 @@ READ_FROM_TIMELOOP = Hierarchy(
             buffers=2,
             read_bw=128,
             forgets=("input",),
+            rules=LoopRules(innermost=["C", "K"]),
         ),
         *ARRAY,
         MemoryElement(name="in_reg", keeps=("input",), capacity_bits=48),
@@ -133,7 +136,13 @@ READ_FROM_ACCELFORGE = Hierarchy(
     [
         MemoryElement(name="main", bw=16, read_pj_per_bit=2, write_pj_per_bit=1),
         MemoryElement(name="glb", keeps=("input", "output"), capacity_bits=2**16, read_bw=64),
-        FanoutElement(name="array_X", size=4, apart=("input", "output")),
+        FanoutElement(
+            name="array_X",
+            size=4,
+            apart=("input", "output"),
+            # Filters are reused over what does not index them.
+            rules=LoopRules(dims=["N", "P", "Q"]),
+        ),
         FanoutElement(name="array_rows", size=3, axis="Y"),
         MemoryElement(
             name="sums",
@@ -242,9 +251,9 @@ def test_a_toll_costs_energy_on_the_way(read: Read) -> None:
 
 LIMITER = "!Toll {name: t, tensors: {keep: All}, direction: up, actions: [{throughput: 1e9}]}"
 NOTED = (
-    (TIMELOOP, "", "", "constraints on loops are not read"),
+    (TIMELOOP, "[C=1]", "[C>1]", "constraint factors of array is not read"),
     (TIMELOOP, "subclass: register", "sparse_optimizations: {}", "all count as dense"),
-    (ACCELFORGE, "", "", "limits of mappings are not read"),
+    (ACCELFORGE, "may_reuse: All", "may_reuse: All, min_usage: 1", "array: min_usage limit mapp"),
     (ACCELFORGE, "name: taps", "name: taps\n    leak_power: 1e-3", "leakage and areas"),
     (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
     (ACCELFORGE, "energy: 8e-12, ", "", "actions without energy cost none"),
@@ -294,10 +303,16 @@ def test_a_macro_without_main_memory_is_read_as_far_as_it_says(tmp_path: Path) -
     # 32 columns hold 10 weights.
     apart = ("filter", "output")
     assert columns == FanoutElement(name="array_columns", size=10, apart=apart)
-    assert rows == FanoutElement(name="array_rows", size=16, apart=("input", "filter"))
+    assert rows == FanoutElement(
+        name="array_rows",
+        size=16,
+        apart=("input", "filter"),
+        rules=LoopRules(dims=["C", "R", "S"]),
+    )
     # 8 bits in three parts are at most 3 each.
     kept = {"keeps": ("filter",), "capacity_bits": 3, "width_bits": {"filter": 3}}
-    assert cells == MemoryElement(name="cells", **kept)  # type: ignore[arg-type]
+    rules = LoopRules(stays=["filter"])
+    assert cells == MemoryElement(name="cells", **kept, rules=rules)  # type: ignore[arg-type]
     notes = " ".join(accelerator_notes(str(path)))
     for told in (
         "no main memory",
@@ -504,3 +519,36 @@ def test_aliases_of_nodes_in_nodes_are_refused_at_once(tmp_path: Path) -> None:
     path.write_text(f"architecture: {{nodes: {nodes}}}")
     with pytest.raises(HardwareError, match=r"alias|blocks in each other"):
         find_hierarchy(str(path))
+
+
+@pytest.mark.parametrize(
+    ("constraints", "rules"),
+    [
+        # By hand: factor 1 is no loop, 0 is all that is left, orders begin inside.
+        ("factors: [N=1, M=1, P=1, Q=1], permutation: [S, R]", {"dims": "GCRS", "innermost": "SR"}),
+        ("factors: R0 C1", {"dims": "NGKPQRS", "whole": "R"}),
+        ("factors_only: [C=1]", {"dims": ""}),
+        ("no_iteration_over_dataspaces: [Weights]", {"dims": "NPQ"}),
+        ("factors: [M=4]", {}),
+        ("factors: [M=1, K=1, N=1]", {}),
+    ],
+)
+def test_constraints_of_timeloop_become_rules(
+    constraints: str, rules: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "chip.yaml"
+    path.write_text(TIMELOOP.replace("permutation: [C, M]", constraints))
+    wanted = {key: list(letters) for key, letters in rules.items()}
+    glb = find_hierarchy(str(path)).elements[1]
+    assert glb.rules == LoopRules(**wanted)  # type: ignore[arg-type]
+    assert bool(rules) or "of glb is not read" in " ".join(accelerator_notes(str(path)))
+
+
+def test_factors_of_units_are_the_most_and_a_last_memory_gets_single_words(read: Read) -> None:
+    text = TIMELOOP.replace("[C=1]", "[C<=3, M=2, P=1]").replace(
+        "  - !Component {name: hold, class: dummy_storage}\n", ""
+    )
+    text = text.replace("{keep_only: [Weights]}", "{keep_only: [Weights]}, temporal: {factors: K1}")
+    *_, array, _, _, _, taps = read(text).elements
+    assert array.rules == LoopRules(dims=list("NGKCQRS"), units={"C": 3, "K": 2})
+    assert taps.rules == LoopRules(dims=list("NGCPQRS"), tiles={"K": 1})

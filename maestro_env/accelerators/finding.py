@@ -206,10 +206,12 @@ def is_hierarchy(text: str) -> bool:
     except HardwareError:
         return False
     try:
-        two_buffers(tool.read_hierarchy(root), root)
+        found = tool.read_hierarchy(root)
+        two_buffers(found, root)
     except HardwareError:
         return True
-    return False
+    # Two buffers have no such rules.
+    return any(found.rules)
 
 
 @cache

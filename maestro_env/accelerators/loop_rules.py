@@ -42,7 +42,14 @@ class LoopRules:
     innermost: Sequence[str] = ()
     stays: Collection[str] = ()
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            # The same rules are equal, whatever lists them.
+            if isinstance(value := getattr(self, each.name), list):
+                object.__setattr__(self, each.name, tuple(value))
+
     def __bool__(self) -> bool:
+        """Say whether there is a rule."""
         return self.dims is not None or any(
             getattr(self, each.name) for each in fields(self) if each.name != "dims"
         )

@@ -27,8 +27,9 @@ WORD_BITS = 8
 _LEAST, _MOST = 3, 6
 _UNLIMITED_BITS = UNLIMITED * WORD_BITS
 _LIMITS = ("capacity_bits", "read_bw", "write_bw", "bw")
-# Names and energies are not said of two buffers; all tensors are kept, in any order.
-_UNSAID = ("name", "keeps", "read_pj_per_bit", "write_pj_per_bit")
+# Names and energies are not said of two buffers; all tensors are kept, in any order. Rules of loops
+# are noted.
+_UNSAID = ("name", "keeps", "read_pj_per_bit", "write_pj_per_bit", "rules")
 
 
 def _bits(words: int) -> int | None:
@@ -116,6 +117,8 @@ def two_buffers(hierarchy: Hierarchy, part: Part) -> Hardware:
     nearest = [each for each in ours if isinstance(each, MemoryElement)]
     for there, here in zip(memories, nearest, strict=True):
         _check_alike(there, here, part)
+    if any(hierarchy.rules):
+        part.note("constraints on loops are not read where an accelerator has two buffers")
     return hardware
 
 

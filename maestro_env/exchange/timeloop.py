@@ -12,12 +12,8 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import groupby
 
-from maestro_env.accelerators.files.timeloop import (
-    DATASPACES,
-    TAGS,
-    container_of,
-    read_hierarchy,
-)
+from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
 from maestro_env.accelerators.files.timeloop_text import architecture_text
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.two_buffers import two_buffers

@@ -31,6 +31,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, INDEXING, LoopRules
 from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
 from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, quoted
@@ -66,10 +67,13 @@ _COMPONENT = (
 _BITS = ("bits_per_value", "bits_per_action")
 _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
 _OF_KEPT = (
-    *("tile_shape", "tensor_order_options", "force_memory_hierarchy_order"),
-    *("no_refetch_from_above", "no_resend_to_below"),
+    *("tile_shape", "tensor_order_options", "force_memory_hierarchy_order", "no_resend_to_below"),
 )
-_LIMITS = "limits of mappings are not read, so that mappings may break them"
+_STAYS = "no_refetch_from_above"
+_LIMITS = (
+    "{name}: {keys} limit mappings, but are not read, so that mappings may break them; read are "
+    f"reuse and {_STAYS}"
+)
 
 
 def container_of(fanout: FanoutElement) -> tuple[str, str]:
@@ -206,8 +210,7 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
     name = node["name"].text()
     for index, each in enumerate(node.get("spatial", []).items()):
         each.only("name", "fanout", "reuse", "may_reuse", "usage_scale", *_OF_MAPPINGS)
-        if any(key in each for key in ("reuse", *_OF_MAPPINGS)):
-            each.note(_LIMITS)
+        _note_limits(each, name, _OF_MAPPINGS)
         along = each["name"].text()
         shared = [_set(each[key], sets) for key in ("may_reuse", "reuse") if key in each]
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
@@ -217,7 +220,22 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
             axis=axis,
             apart=_listed(_ALL - shared[0]) if shared else (),
             pj_per_bit=float(node.names(f"{name}_{along}{FANOUT_PJ}") or 0),
+            rules=_reusing(each, sets),
         )
+
+
+def _reusing(spatial: Part, sets: Mapping[str, frozenset[str]]) -> LoopRules:
+    """Return what leaves the loops over which all tensors of ``reuse`` are the same."""
+    if "reuse" not in spatial:
+        return ANY_LOOPS
+    indexing = {dim for tensor in _set(spatial["reuse"], sets) for dim in INDEXING[tensor]}
+    return LoopRules(dims=[dim for dim in DIMS if dim not in indexing])
+
+
+def _note_limits(part: Part, name: str, keys: Iterable[str]) -> None:
+    """Note limits of mappings that no rule says."""
+    if found := [key for key in keys if key in part]:
+        part.note(_LIMITS.format(name=name, keys=", ".join(found)))
 
 
 def _units(spatial: Part) -> int:
@@ -232,9 +250,10 @@ def _memory(
     node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction | None, code: Collection[str]
 ) -> MemoryElement:
     _check_component(node, "size", "tensors", "actions", "spatial", *_BITS)
-    if any(key in node.get("tensors", YamlBlock()) for key in _OF_KEPT):
-        node.note(_LIMITS)
+    tensors = node.get("tensors", YamlBlock())
+    _note_limits(tensors, node["name"].text(), _OF_KEPT)
     kept = _kept(node, sets)
+    stays = _listed(_set(tensors[_STAYS], sets) & kept) if _STAYS in tensors else ()
     read, write = action_of(node, "read"), action_of(node, "write")
     widths = {
         tensor: _whole_bits(each)
@@ -246,6 +265,7 @@ def _memory(
         keeps=_listed(kept),
         capacity_bits=_size(node["size"], code),
         width_bits=widths or None,
+        rules=LoopRules(stays=stays),
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
         **_ports(node, read, write, hertz),  # type: ignore[arg-type]
@@ -262,7 +282,7 @@ def _whole_bits(part: Part) -> int:
 def _kept(node: Part, sets: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the tensors that a memory may keep."""
     kept = node.get("tensors", YamlBlock())
-    kept.only("keep", "may_keep", *_OF_KEPT)
+    kept.only("keep", "may_keep", _STAYS, *_OF_KEPT)
     named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
     return frozenset().union(*named) if named else _ALL
 

@@ -9,6 +9,12 @@ from fractions import Fraction
 from typing import Literal
 
 from maestro_env.accelerators.files import timeloop_keys as keys
+from maestro_env.accelerators.files.timeloop_constraints import (
+    DATASPACES,
+    LOOP_KEYS,
+    rules_of,
+    with_innermost,
+)
 from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
@@ -28,9 +34,6 @@ TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Networ
 """Tags of nodes."""
 
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
-DATASPACES = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
-"""Tensors by the names that constraints have."""
-
 _ROOT = (
     *("architecture", "variables", "constraints", "mapspace_constraints", "mapspace", "problem"),
     *("mapping", "mapper", "globals", "components", "compound_components", "sparse_optimizations"),
@@ -40,7 +43,6 @@ _INSTANCES = re.compile(r"\[[0-9.]*\]")
 _KINDS = ("dataspace", "temporal", "spatial")
 _BYPASS = ("datatype", "bypass", "bypassing")
 _TARGET = ("target", "type")
-_FACTORS = "constraints on loops are not read, so that mappings may break them"
 _SPARSE = "sparse tensors are not modelled; all count as dense"
 
 
@@ -62,7 +64,7 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
 def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     """Read the ``architecture`` of a document, of any memories.
 
-    Constraints on loops are of mappings, and are not read; nor are what components are made of.
+    What components are made of is not read.
 
     Raises:
         HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
@@ -74,7 +76,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     seconds = [each.given[keys.CYCLE] for each in leaves if keys.CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
     word_bits = widths[0] if widths and isinstance(widths[0], int) else WORD_BITS
-    return hierarchy_of_nodes(part, nodes, name, word_bits, clock)
+    return with_innermost(hierarchy_of_nodes(part, nodes, name, word_bits, clock))
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,7 @@ class _Leaf:
         """Return the constraints of a kind."""
         own = self.part.get("constraints", YamlBlock())
         own.only(*_KINDS)
-        found = own[kind] if kind in own else self.elsewhere.get(kind, own.get(kind, YamlBlock()))
-        if any(key in found for key in keys.OF_MAPPINGS):
-            found.note(_FACTORS)
-        return found
+        return own[kind] if kind in own else self.elsewhere.get(kind, own.get(kind, YamlBlock()))
 
     def number(self, attribute: str) -> Part | None:
         """Return an attribute by any of its names, whose expression may name others."""
@@ -231,20 +230,25 @@ def _check_attributes(part: Part) -> None:
 def _fanouts(leaf: _Leaf) -> Iterator[FanoutElement]:
     meshes = leaf.part.get("spatial", YamlBlock())
     meshes.only("meshX", "meshY")
-    apart = _without_reuse(leaf.constraints("spatial"), "no_multicast_no_reduction")
-    name = leaf.part["name"].text()
+    name, limits = leaf.part["name"].text(), leaf.constraints("spatial")
+    apart = _without_reuse(limits, "no_multicast_no_reduction")
+    rules = rules_of(limits, name, spatial=True)
     for key, each in meshes.knowing(leaf.given).named().items():
         axis: Literal["X", "Y"] = "X" if key == "meshX" else "Y"
         full = f"{name}_{axis}"
         pj = float(leaf.part.names(full + FANOUT_PJ) or 0)
-        yield FanoutElement(name=full, size=each.integer(), axis=axis, apart=apart, pj_per_bit=pj)
+        yield FanoutElement(
+            name=full, size=each.integer(), axis=axis, apart=apart, pj_per_bit=pj, rules=rules
+        )
 
 
 def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
     part = leaf.part
     name = part["name"].text()
+    limits = leaf.constraints("temporal")
+    rules = rules_of(limits, name, spatial=False)
     if part["class"].text() == keys.DUMMY:
-        return MemoryElement(name=name, keeps=())
+        return MemoryElement(name=name, keeps=(), rules=rules)
     if (datawidth := leaf.number("datawidth")) is None:
         part.fail("datawidth is missing, of its attributes")
     width = datawidth.integer()
@@ -262,7 +266,8 @@ def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
         capacity_bits=_capacity(leaf, width),
         width_bits=width,
         buffers=1 if buffers is None else buffers.integer(),
-        forgets=_without_reuse(leaf.constraints("temporal"), "no_temporal_reuse"),
+        forgets=_without_reuse(limits, "no_temporal_reuse"),
+        rules=rules,
         read_pj_per_bit=float(pj["read"] / line),
         write_pj_per_bit=float(pj["write"] / line),
         **rates,  # type: ignore[arg-type]
@@ -299,7 +304,7 @@ def _kept(part: Part, beside: bool) -> tuple[str, ...]:
 
 
 def _without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
-    part.only("no_reuse", long_name, *keys.OF_MAPPINGS, *_TARGET)
+    part.only("no_reuse", long_name, *LOOP_KEYS, *_TARGET)
     return next((_tensors(part[key]) for key in ("no_reuse", long_name) if key in part), ())
 
 

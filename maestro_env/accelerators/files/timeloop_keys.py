@@ -8,13 +8,6 @@ OF_NODES = (
 )
 """Keys of nodes; ``sparse_optimizations`` is noted."""
 
-OF_MAPPINGS = (
-    *("factors", "factors_only", "permutation", "split", "maximize_dims"),
-    *("maximize_dims_capacity", "no_iteration_over_dataspaces", "must_iterate_over_dataspaces"),
-    *("default_max_factor", "default_min_factor", "remainders"),
-)
-"""Keys of constraints that only limit mappings; they are noted."""
-
 CYCLE = "global_cycle_seconds"
 DUMMY = "dummy_storage"
 """The class of what keeps nothing."""

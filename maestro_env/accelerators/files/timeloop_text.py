@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files import written
-from maestro_env.accelerators.files.timeloop import DATASPACES, TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.pricing import has_energies
 from maestro_env.base.errors import Refuse
