@@ -214,7 +214,7 @@ def test_buffers_are_paid_for_in_area_and_energy(new: Path) -> None:
     assert {int(row["l1_bytes"]) for row in rows} == {64, 128, 256}
     for row in rows:
         pes, l1, l2 = (int(row[name]) for name in ("num_pes", "l1_bytes", "l2_bytes"))
-        l1_bit = 5.98 if l1 == 64 else 0.242 / 0.72
+        l1_bit = 507.369 / 512 if l1 == 64 else 0.242 / 0.72
         expected = pes * (278 + 6350 / 16 + 8 * l1 * l1_bit) + 8 * l2 * 0.242 / 0.72
         assert float(row["area_um2"]) == pytest.approx(expected)
         assert expected <= 0.02e6

@@ -47,8 +47,8 @@ NETWORK = "K,C,Y,X,R,S,T\n16,8,12,1,1,1,1\n"
 
 
 def area(glb: int, sums: int, spad: int, units: int) -> float:
-    """Area in um^2 by hand: cmos40's registers up to 64 B, its SRAM beyond, its MACs."""
-    spad_bit = 5.98 if spad <= 64 else 0.242 / 0.72
+    """Area in um^2 by hand: cmos40's register files up to 64 B, its SRAM beyond, its MACs."""
+    spad_bit = 507.369 / 512 if spad <= 64 else 0.242 / 0.72
     memories = 8 * (glb + sums) * 0.242 / 0.72 + units * 8 * spad * spad_bit
     return memories + units * (278 + 6350 / 16)
 

@@ -235,7 +235,7 @@ def test_evaluate_prices_a_mapping_again(
     whole.write_text(json.dumps(nest))
     assert evaluate([str(whole), "--layer=vgg16_l2", "--hardware=gemmini"]) == 1
     told = capsys.readouterr().out
-    assert "fanout_exceeded: loops of rows take 192 instances, of 16" in told
+    assert "fanout_exceeded: loops of rows take 128 instances, of 16" in told
     assert " cycles, " not in told
     damaged = tmp_path / "damaged.json"
     damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))

@@ -158,6 +158,7 @@ ELEMENT = [
     ("memory: A, bw: 2GB/s", "bw: is '2GB/s', which needs clock_mhz: add it, or"),
     ("memory: A, bw: 0", "memory A: bw is 0.0; allowed: numbers above 0"),
     ("memory: A, read_pj_per_bit: -1", "is '-1'; allowed: numbers from 0, in pJ"),
+    ("memory: A, leak_mw: -1", "is '-1'; allowed: numbers from 0, in mW"),
     ("memory: A, beat_bits: wide", "beat_bits: is 'wide'; allowed: a number of bits, or of B"),
     ("memory: A, gaps: yes", "gaps: is 'yes'; allowed: true, false"),
     ("memory: A, launch_cycles: -1", "is '-1'; allowed: numbers from 0, in cycles"),

@@ -15,10 +15,12 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.pricing import area_um2, with_energies
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError
+from maestro_env.explanation import explain_hierarchy
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.workloads.layer import Layer
 
@@ -49,7 +51,8 @@ def one_by_one(hierarchy: Hierarchy, place: int = 1) -> float:
         return sum(one_by_one(hierarchy, place + 1) for _ in range(element.size or 0))
     given = element.capacity_bits
     bits = sum(given.values()) if isinstance(given, dict) else given
-    return bits * (5.98 if bits <= 512 else 0.242 / 0.72) + one_by_one(hierarchy, place + 1)
+    of_bit = 5.98 if bits <= 64 else 507.369 / 512 if bits <= 512 else 0.242 / 0.72
+    return bits * of_bit + one_by_one(hierarchy, place + 1)
 
 
 @given(hierarchies())
@@ -103,12 +106,35 @@ def test_the_energy_of_a_mapping_is_that_of_its_words() -> None:
     assert cost.energy_nj * 1000 == pytest.approx(expected)
 
 
+def test_leakage_takes_energy_with_time() -> None:
+    # 2 x 64 bits of 1,000 nW leak 0.128 mW: at 100 MHz 1.28 pJ a cycle.
+    units, memory = FanoutElement(name="units", size=2), MemoryElement(name="RF", capacity_bits=64)
+    idle = Hierarchy([MemoryElement(name="DRAM", bw=3), units, memory], clock_mhz=100)
+    leaking = with_energies(idle, replace(CMOS, leak_nw=1000))
+    assert read_hierarchy(hierarchy_text(leaking)) == leaking
+    layer, mapping = Layer("GEMM", {"M": 4, "N": 2, "K": 2}), [[("K", 1)], [("P", 2)], []]
+    without, told = (
+        explain_hierarchy(HierarchyEvaluator(layer, each), mapping)
+        for each in (with_energies(idle, CMOS), leaking)
+    )
+    assert told.cost.latency_cycles == without.cost.latency_cycles > 16
+    for less, more in ((without.cost, told.cost), (without.bounds, told.bounds)):
+        leaked = 1.28 * more.latency_cycles / 1000
+        assert more.energy_nj - less.energy_nj == pytest.approx(leaked)
+    assert told.energy.total == pytest.approx(told.cost.energy_nj)
+    assert "leakage" in str(told)
+
+
 @pytest.mark.parametrize("name", chips_with("memories"))
 def test_chips_have_energies_and_an_area(name: str) -> None:
     hierarchy = find_hierarchy(name)
     technology = TECHNOLOGIES["cmos40" if hierarchy.word_bits == 8 else "cmos40-16bit"]
     assert 1e4 < area_um2(hierarchy, technology) < 1e9
-    assert with_energies(hierarchy, technology).mac.pj > 0
+    made = with_energies(hierarchy, technology)
+    assert made.mac.pj > 0
+    # Even 24 MB, of many banks, cost far less than main memory.
+    reads = [each.read_pj_per_bit for each in made.elements if isinstance(each, MemoryElement)]
+    assert max(reads[1:]) < 2.5 < reads[0] == pytest.approx(8)
 
 
 @pytest.mark.parametrize(

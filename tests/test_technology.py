@@ -50,9 +50,12 @@ energies = st.floats(0, 1e9).filter(lambda each: each == 0 or each > 1e-90)
 by_size = st.dictionaries(st.integers(1, 2**31 - 1), energies, min_size=2, max_size=4).map(
     lambda each: tuple(sorted(each.items()))
 )
-areas = st.sampled_from([{}, {"mac_um2": 400.0, "register_um2": 6.5, "sram_um2": 0.3}])
+UM2 = {"mac_um2": 400.0, "register_um2": 6.5, "sram_um2": 0.3}
+FILE = {"register_macs": 0.1, "file_macs": 0.2, "file_um2": 0.9}
+TABLE = {"l1_macs": ((448, 1.0), (8192, 2.0))}
+more = st.sampled_from([{}, UM2, UM2 | FILE, UM2 | TABLE | {"wire_macs": 3.0}])
 technologies = st.builds(
-    lambda *figures, areas: Technology(*figures, **areas),
+    lambda *figures, more: replace(Technology(*figures), **more),
     st.sampled_from(["", "mine", "a-b_3"]),
     st.floats(1e-9, 1e9),
     energies | by_size,
@@ -61,7 +64,7 @@ technologies = st.builds(
     energies,
     st.none() | st.integers(1, 8),
     st.none() | energies,
-    areas=areas,
+    more=more,
 )
 
 
@@ -139,14 +142,19 @@ def test_cmos40_has_the_published_figures() -> None:
         word_pj = mac_pj / bits
         assert (made.mac_nj * 1000, made.word_bytes) == (pytest.approx(mac_pj), word_bytes)
         assert made.offchip_macs * word_pj == pytest.approx(dram_pj)
-        assert made.access_macs("l1", 64) * word_pj == pytest.approx(0.009)
-        # CACTI's reads and writes of 64 bits.
+        assert made.access_macs("l1", 8) * word_pj == pytest.approx(0.009)
+        # CACTI's reads and writes of 16 bits of a register file, and of 64 bits.
+        assert made.access_macs("l1", 9) * word_pj == pytest.approx(0.582732 / 2 / 16)
         assert made.access_macs("l2", 102_400) * word_pj == pytest.approx(54.1485 / 2 / 64)
+        # Beyond, wires over its square less those over a bank's.
+        wires = 1.5 * (0.242 / 0.72 * 8) ** 0.5 / 1000 * (5000 - 320) * 31 / 256
+        assert made.access_macs("l2", 5000**2) * word_pj == pytest.approx(54.1485 / 2 / 64 + wires)
         # 256 bits, a tenth of 1 mm.
         assert made.noc_macs * word_pj * 256 == pytest.approx(31 / 10)
         assert made.mac_um2 == pytest.approx(278 + 6350 * bits**2 / 32**2)
-        # A macro is larger than its cells, and registers are larger still.
-        assert 0.242 < made.bit_um2(65) < made.bit_um2(64) == 5.98
+        # A macro is larger than its cells, a register file larger, and flip-flops larger still.
+        assert 0.242 < made.bit_um2(65) < made.bit_um2(64) == pytest.approx(507.369 / 512)
+        assert made.bit_um2(64) < made.bit_um2(8) == 5.98
 
 
 def test_main_memory_is_free_in_maestro_alone() -> None:
@@ -241,6 +249,14 @@ def test_the_model_maestro_keeps_its_energies() -> None:
         ({"mac_um2": 0}, HardwareError, "mac_um2 is 0; allowed: numbers above 0"),
         ({"sram_um2": 1}, HardwareError, "mac_um2, register_um2 missing; allowed: all of"),
         ({"register_macs": -1}, HardwareError, "register_macs is -1"),
+        ({"file_macs": 1}, HardwareError, "file_um2 missing; allowed: all of file_macs, file_um2"),
+        (
+            {"file_macs": 1, "file_um2": 1},
+            HardwareError,
+            "without register_macs or areas",
+        ),
+        ({"wire_macs": 1}, HardwareError, "wire_macs without energies by size or areas"),
+        ({"leak_nw": -1}, HardwareError, "leak_nw is -1"),
         ({"pj": 3}, HardwareError, "pj"),
     ],
 )
@@ -261,6 +277,7 @@ def test_impossible_energies_are_refused_in_one_line(
         ("num_pes=4,technology=mac_nj=1;mac_nj=2", "given twice"),
         ("num_pes=4,technology=volts=1", "unknown key 'volts'"),
         ("num_pes=4,technology=horowitz45", "l1_bytes is unlimited"),
+        ("num_pes=4,technology=leak_nw=3", "leak_nw, which cost models of two buffers do not"),
         ("num_pes=4,technology=eyeriss,offchip_cost_macs=3", "which has its own"),
         ("num_pes=4,noc_hops=999999999,technology=eyeriss", "noc_hops x noc_macs"),
     ],

@@ -100,6 +100,11 @@ class Hardware(Recomputed, Accelerator):
                 f"{label}: word_bytes is {self.word_bytes}, but technology {technology.name} has "
                 f"energies of words of {technology.word_bytes} B; allowed: {technology.word_bytes}"
             )
+        if technology.leak_nw:
+            raise HardwareError(
+                f"{label}: technology {technology.name} has leak_nw, which cost models of two "
+                "buffers do not count; allowed: an accelerator with memories"
+            )
         for buffer in technology.by_size:
             if getattr(self, f"{buffer}_bytes") >= UNLIMITED:
                 raise HardwareError(

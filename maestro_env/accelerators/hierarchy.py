@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -36,6 +36,7 @@ _LEFT_TO_POOL = (
     "bw",
     "read_pj_per_bit",
     "write_pj_per_bit",
+    "leak_mw",
     "beat_bits",
     "gaps",
     "cache",
@@ -125,6 +126,7 @@ class MemoryElement:
         bw: instead of the two, of one port for both ways.
         read_pj_per_bit: energy of a read.
         write_pj_per_bit: energy of a write.
+        leak_mw: power that an instance takes at rest; the hierarchy then has a clock.
         forgets: tensors whose whole tile is loaded in every step, whatever was there before.
         beat_bits: of a beat of its port. Words of a tile that follow each other in its layout,
             along C of inputs and K of filters and outputs, take whole beats; 0: no beats.
@@ -148,6 +150,7 @@ class MemoryElement:
     bw: float | None = None
     read_pj_per_bit: float = 0.0
     write_pj_per_bit: float = 0.0
+    leak_mw: float = 0.0
     forgets: Collection[str] = ()
     beat_bits: int = 0
     gaps: bool = False
@@ -358,7 +361,38 @@ class Hierarchy(Accelerator):
             else element.native()
             for index, element in enumerate(self.elements)
         ]
-        return elements, self.mac.native()
+        return elements, {**self.mac.native(), "leak_pj": self.leak_pj}
+
+    def counted(self) -> Iterator[tuple[Element, float]]:
+        """Yield the elements, and how many instances there are."""
+        units = 1.0
+        for element in self.elements:
+            yield element, units
+            if isinstance(element, FanoutElement):
+                units *= element.size or math.inf
+
+    @property
+    def leak_pj(self) -> float:
+        """Energy in pJ that all memories leak in a cycle.
+
+        Raises:
+            HardwareError: without a clock, or of memories without number.
+        """
+        leaks = {
+            each.name: units * _energy(f"memory {each.name}: leak_mw", each.leak_mw)
+            for each, units in self.counted()
+            if isinstance(each, MemoryElement) and each.leak_mw
+        }
+        if not leaks:
+            return 0.0
+        if self.clock_mhz is None or math.isinf(sum(leaks.values())):
+            missing = "no clock_mhz" if self.clock_mhz is None else "a fan-out without size above"
+            raise HardwareError(
+                f"memory {next(iter(leaks))} has leak_mw, but {self.name or 'the accelerator'} has "
+                f"{missing}; allowed: a clock_mhz, and a size of each fan-out"
+            )
+        # A mW over a MHz is a nJ.
+        return 1000 * sum(leaks.values()) / self.clock_mhz
 
     def _check_names(self) -> None:
         for index, element in enumerate(self.elements):

@@ -105,6 +105,7 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
         "buffers": Part.integer,
         **dict.fromkeys(("read_bw", "write_bw", "bw"), rate),
         **dict.fromkeys(("read_pj_per_bit", "write_pj_per_bit"), _number("pJ")),
+        "leak_mw": _number("mW"),
         "forgets": _tensors,
         "beat_bits": _bits,
         "gaps": _flag,

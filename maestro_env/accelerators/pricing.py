@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from maestro_env.accelerators.hierarchy import (
@@ -22,17 +22,18 @@ def with_energies(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
 
     The first memory costs what off-chip words do. Memories of which there are several, below a
     fan-out, cost what L1 does, and the others what L2 does, by their capacity if the technology
-    knows it. Fan-outs cost a hop of the network. A bit costs its share of a word.
+    knows it, and leak if the technology says so. Fan-outs cost a hop of the network. A bit costs
+    its share of a word.
 
     Raises:
         HardwareError: words of another size than the technology's; a memory without limit where
-            energies are by size.
+            energies are by size; leakage without ``clock_mhz``.
     """
     _check_words(hierarchy, technology)
     mac_pj = 1000 * technology.mac_nj
     elements = [
         _with_energy(element, units, index == 0, technology, mac_pj / hierarchy.word_bits)
-        for index, (element, units) in enumerate(_counted(hierarchy))
+        for index, (element, units) in enumerate(hierarchy.counted())
     ]
     mac = replace(hierarchy.mac, pj=hierarchy.mac.pj or mac_pj)
     return replace(hierarchy, elements=elements, mac=mac)
@@ -65,7 +66,7 @@ def area_um2(hierarchy: Hierarchy, technology: Technology) -> float:
         )
     _check_words(hierarchy, technology)
     area, macs = 0.0, float(hierarchy.mac.simd)
-    for element, units in _counted(hierarchy):
+    for element, units in hierarchy.counted():
         if isinstance(element, FanoutElement):
             if element.size is None:
                 raise HardwareError(f"fan-out {element.name} has no limit; allowed: a size")
@@ -85,15 +86,6 @@ def _check_words(hierarchy: Hierarchy, technology: Technology) -> None:
         )
 
 
-def _counted(hierarchy: Hierarchy) -> Iterator[tuple[Element, float]]:
-    """Yield the elements, and how many instances there are."""
-    units = 1.0
-    for element in hierarchy.elements:
-        yield element, units
-        if isinstance(element, FanoutElement):
-            units *= element.size or math.inf
-
-
 def _with_energy(
     element: Element, units: float, first: bool, technology: Technology, bit_pj: float
 ) -> Element:
@@ -102,7 +94,13 @@ def _with_energy(
     if element.pool is not None or element.read_pj_per_bit or element.write_pj_per_bit:
         return element
     macs = technology.offchip_macs if first else _access_macs(element, units, technology)
-    return replace(element, read_pj_per_bit=macs * bit_pj, write_pj_per_bit=macs * bit_pj)
+    bits = 0.0 if first or technology.leak_nw is None else 8 * _bytes(element)
+    return replace(
+        element,
+        read_pj_per_bit=macs * bit_pj,
+        write_pj_per_bit=macs * bit_pj,
+        leak_mw=element.leak_mw or bits * (technology.leak_nw or 0.0) / 1e6,
+    )
 
 
 def _access_macs(element: MemoryElement, units: float, technology: Technology) -> float:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro_env.accelerators.technology import BySize, Technology, read_technology, written
+from maestro_env.accelerators.technology import (
+    REGISTER_BYTES,
+    BySize,
+    Technology,
+    read_technology,
+    written,
+)
 from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
@@ -19,8 +25,10 @@ DEFAULT = Technology("maestro")
 _MAC_8_BIT_PJ, _MAC_65_NM_PJ = 0.23, 0.208
 
 # Of cmos40, whose figures ``SOURCES`` explains. Energy of a bit in pJ by bytes of SRAM, the mean of
-# read and write: what CACTI gives for an access of 16, 64 and 64 bits.
+# read and write: what CACTI gives for an access of 16, 16, 64 and 64 bits.
+_FILE_40_NM_PJ = (0.248412 + 0.33432) / 2 / 16
 _SRAM_40_NM_PJ: BySize = (
+    (REGISTER_BYTES, _FILE_40_NM_PJ),
     (448, (0.499718 + 0.761365) / 2 / 16),
     (8_192, (5.25859 + 6.43241) / 2 / 64),
     (102_400, (32.0811 + 22.0674) / 2 / 64),
@@ -32,6 +40,7 @@ DRAM_PJ_PER_BIT: Mapping[str, float] = {"LPDDR4": 8.0, "GDDR5": 14.0, "HBM2": 3.
 
 _CELL_UM2, _ARRAY_SHARE = 0.242, 0.72
 _REGISTER_UM2, _ADDER_UM2, _MULTIPLIER_UM2 = 5.98, 278.0, 6350.0
+_FILE_UM2 = 507.369 / (8 * REGISTER_BYTES)
 
 
 def _cmos40(name: str, word_bytes: int = 1, dram: str = "LPDDR4") -> Technology:
@@ -51,6 +60,9 @@ def _cmos40(name: str, word_bytes: int = 1, dram: str = "LPDDR4") -> Technology:
         mac_um2=_MULTIPLIER_UM2 * (word_bytes / 4) ** 2 + _ADDER_UM2,
         register_um2=_REGISTER_UM2,
         sram_um2=_CELL_UM2 / _ARRAY_SHARE,
+        file_macs=_FILE_40_NM_PJ * word_macs,
+        file_um2=_FILE_UM2,
+        wire_macs=_WIRE_PJ_PER_MM * word_macs,
     )
 
 
@@ -97,11 +109,14 @@ SOURCES: Mapping[str, str] = {
     "here the mean; below 8 KB and above 1 MB extrapolated; no energy of a network",
     "cmos40": "40 nm, 8-bit words, sums of 32 bits, LPDDR4. MAC: 8-bit multiply 0.2 pJ, 32-bit add "
     "0.1 pJ (Horowitz, ISSCC 2014, 45 nm), 397 and 278 um^2 (Aladdin's 40 nm library, Shao et al., "
-    "ISCA 2014; multipliers by the square of their width). Registers up to 64 B: 0.009 pJ, 5.98 "
-    "um^2 a bit (the same). SRAM: CACTI at 40 nm, 448 B, 8 KB and 100 KB in one bank "
-    "(accelergy-cacti-plug-in at 3931c6a, cacti/out.csv), beyond extrapolated; area of TSMC's "
-    "cell, 0.242 um^2 (WikiChip), by 0.72, the share of cells that CACTI has there (0.65 to 0.76). "
-    "Network: 310 pJ for 256 bits and 10 mm (Keckler et al., IEEE Micro 2011, 40 nm, as others "
+    "ISCA 2014; multipliers by the square of their width). Flip-flops up to 8 B: 0.009 pJ, 5.98 "
+    "um^2 a bit (the same). Register files up to 64 B: CACTI 7 (HewlettPackard/cacti at 1ffd8df), "
+    "40 nm, 64 B with a read and a write port, 16 bits: 0.018 pJ, 0.99 um^2 a bit. SRAM: CACTI at "
+    "40 nm, 448 B, 8 KB and 100 KB in one bank, whose figures are those of two ports "
+    "(accelergy-cacti-plug-in at 3931c6a, cacti/out.csv); larger ones are banks of 100 KB and an "
+    "H-tree of the wires below from an edge, 1.5 widths long; area of TSMC's cell, 0.242 um^2 "
+    "(WikiChip), by 0.72, the share of cells that CACTI has there (0.65 to 0.76). Wires and "
+    "network: 310 pJ for 256 bits and 10 mm (Keckler et al., IEEE Micro 2011, 40 nm, as others "
     "quote it); a hop is taken as 0.1 mm, about the side of a PE. Main memory: 8 pJ a bit "
     "(hwcomponents-cacti at 04e7886). Control, clocks, leakage and area of the network are left "
     "out",

@@ -34,8 +34,20 @@ So are the scratchpads of Eyeriss: 24 and 48 B are registers, 448 B are SRAM (Ch
 2017).
 """
 
+FLIP_FLOP_BYTES = 8
+"""Up to so many bytes registers are flip-flops, beyond a file, where the technology has files."""
+
+_TREE = 1.5
+"""Wires from the middle of a square's edge to each of many banks, in widths of the square.
+
+They are an H-tree, as in CACTI: half a width to the centre, and from there halves, quarters, ...
+of half a width in both directions.
+"""
+
 _NAMED = "of letters, digits, _ and -"
 _AREAS = ("mac_um2", "register_um2", "sram_um2")
+_FILE = ("file_macs", "file_um2")
+_MORE = ("register_macs", *_AREAS, *_FILE, "wire_macs", "leak_nw")
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,9 @@ class Technology:
 
     An access to a buffer costs the same whatever its capacity, or is given by capacity: as two or
     more pairs (bytes, energy), the bytes ascending. Between and beyond them energy is linear in the
-    square root of the capacity, as wires are as long as a memory is wide.
+    square root of the capacity, as wires are as long as a memory is wide. With ``wire_macs``
+    buffers beyond the last pair are banks of its size side by side: an access costs that of a bank
+    and of the wires to it.
 
     Args:
         name: in tables and files, of letters, digits, _ and -.
@@ -90,9 +104,14 @@ class Technology:
         word_bytes: bytes of the words that these are energies of; None for words of any size.
         register_macs: of an access to a buffer of registers (``REGISTER_BYTES``); None for that of
             any other buffer.
+        file_macs: of an access to a register file (``FLIP_FLOP_BYTES``); None where registers of
+            any number are flip-flops, as is ``file_um2``.
+        wire_macs: of a word on a mm of wire between banks; None for one bank of any size.
         mac_um2: area of a MAC, above 0; None, and so are the others, for MAESTRO's formula.
         register_um2: area of a bit of a register.
+        file_um2: area of a bit of a register file.
         sram_um2: area of a bit of SRAM, with its share of decoders and sense amplifiers.
+        leak_nw: leakage of a bit in nW, of all buffers; None for none. ``hierarchy`` counts it.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -111,6 +130,10 @@ class Technology:
     mac_um2: float | None = field(default=None, repr=False)
     register_um2: float | None = field(default=None, repr=False)
     sram_um2: float | None = field(default=None, repr=False)
+    file_macs: float | None = field(default=None, repr=False)
+    file_um2: float | None = field(default=None, repr=False)
+    wire_macs: float | None = field(default=None, repr=False)
+    leak_nw: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require_name("a technology's name", self.name, HardwareError, "such as eyeriss")
@@ -126,15 +149,17 @@ class Technology:
             what = f"{self.label}: word_bytes"
             number = require_integer(what, self.word_bytes, HardwareError)
             object.__setattr__(self, "word_bytes", number)
-        given = [key for key in ("register_macs", *_AREAS) if getattr(self, key) is not None]
+        given = [key for key in _MORE if getattr(self, key) is not None]
         for key in given:
-            object.__setattr__(self, key, self._number(key, getattr(self, key), key in _AREAS))
-        missing = [key for key in _AREAS if key not in given]
-        if 0 < len(missing) < len(_AREAS):
-            raise HardwareError(
-                f"{self.label}: {', '.join(missing)} missing; allowed: all of {', '.join(_AREAS)}, "
-                "or none"
-            )
+            object.__setattr__(self, key, self._number(key, getattr(self, key), "um2" in key))
+        for keys in (_AREAS, _FILE):
+            missing = [key for key in keys if key not in given]
+            if 0 < len(missing) < len(keys):
+                raise HardwareError(
+                    f"{self.label}: {', '.join(missing)} missing; allowed: all of "
+                    f"{', '.join(keys)}, or none"
+                )
+        self._check_parts()
 
     @property
     def label(self) -> str:
@@ -157,17 +182,24 @@ class Technology:
         Raises:
             HardwareError: it is below 0 or above 1e9, which the table does not reach.
         """
-        if self.register_macs is not None and capacity <= REGISTER_BYTES:
-            return self.register_macs
+        part = self._part(capacity)
+        if part != "sram" and (registers := getattr(self, f"{part}_macs")) is not None:
+            return float(registers)
         given = self._of(buffer)
         if not isinstance(given, tuple):
             return given
+        bank, bank_macs = given[-1]
+        if self.wire_macs is not None and capacity > bank:
+            wires = _TREE * (self._width_mm(capacity) - self._width_mm(bank))
+            return self._reached(buffer, capacity, bank_macs + wires * self.wire_macs)
         segment = next(
             (pair for pair in pairwise(given) if capacity <= pair[1][0]), (given[-2], given[-1])
         )
         (small, least), (large, most) = segment
         share = (math.sqrt(capacity) - math.sqrt(small)) / (math.sqrt(large) - math.sqrt(small))
-        energy = least + (most - least) * share
+        return self._reached(buffer, capacity, least + (most - least) * share)
+
+    def _reached(self, buffer: str, capacity: int, energy: float) -> float:
         if not 0 <= energy <= _native.MAX_ENERGY:
             raise HardwareError(
                 f"{self.label}: an access to {buffer} of {capacity:,} B costs {energy:g} MACs; "
@@ -177,9 +209,29 @@ class Technology:
 
     def bit_um2(self, capacity: int) -> float:
         """Return the area of a bit of a buffer of so many bytes; of a technology with areas."""
-        area = self.register_um2 if capacity <= REGISTER_BYTES else self.sram_um2
-        assert area is not None
+        area: float = getattr(self, f"{self._part(capacity)}_um2")
         return area
+
+    def _part(self, capacity: int) -> str:
+        """Return what a buffer of so many bytes is made of: ``register``, ``file`` or ``sram``."""
+        if capacity > REGISTER_BYTES:
+            return "sram"
+        return "register" if capacity <= FLIP_FLOP_BYTES or self.file_um2 is None else "file"
+
+    def _width_mm(self, capacity: int) -> float:
+        """Return the width of a square of SRAM of so many bytes."""
+        return math.sqrt(8 * capacity * self.bit_um2(capacity)) / 1000
+
+    def _check_parts(self) -> None:
+        """Refuse files and wires without what they are set beside."""
+        if self.file_macs is not None and None in (self.register_macs, self.register_um2):
+            raise HardwareError(
+                f"{self.label} has file_macs without register_macs or areas; allowed: with both"
+            )
+        if self.wire_macs is not None and (not self.by_size or not self.has_areas):
+            raise HardwareError(
+                f"{self.label} has wire_macs without energies by size or areas; allowed: with both"
+            )
 
     def _of(self, buffer: str) -> float | BySize:
         given: float | BySize = getattr(self, f"{buffer}_macs")
@@ -247,5 +299,5 @@ _READERS = {
     "noc_macs": NUMBER,
     "offchip_macs": NUMBER,
     "word_bytes": INTEGER,
-    **dict.fromkeys(("register_macs", *_AREAS), NUMBER),
+    **dict.fromkeys(_MORE, NUMBER),
 }

@@ -139,6 +139,7 @@ class HierarchyExplanation:
             "energy_nj": {
                 "total": self.cost.energy_nj,
                 "macs": self.energy.macs,
+                **({"leakage": self.energy.leakage} if self.energy.leakage else {}),
                 **{name: dict(zip(TENSORS, row, strict=True)) for name, row in rows},
             },
             "reuse": {

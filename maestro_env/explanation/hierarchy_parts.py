@@ -102,7 +102,7 @@ def traffic_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Traffic:
 
 
 def energy_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Energy:
-    """Return the energy by physical memory and fan-out (H7), from the innermost."""
+    """Return the energy by physical memory and fan-out, from the innermost, and leakage (H7)."""
     elements = {element.name: element for element in hierarchy.elements}
     places = list(elements)
     picojoules = {name: dict.fromkeys(TENSORS, 0.0) for name in places}
@@ -120,7 +120,8 @@ def energy_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Energy:
     spent = [name for name in reversed(places) if any(picojoules[name].values())]
     rows = [[picojoules[name][tensor] / 1000 for tensor in TENSORS] for name in spent]
     accesses = np.array(rows, dtype=np.float64).reshape(len(spent), len(TENSORS))
-    return Energy(tuple(spent), cost.macs * hierarchy.mac.pj / 1000, accesses)
+    macs, leakage = cost.macs * hierarchy.mac.pj, hierarchy.leak_pj * cost.latency_cycles
+    return Energy(tuple(spent), macs / 1000, accesses, leakage / 1000)
 
 
 def _between(hierarchy: Hierarchy, parent: str, child: str) -> list[FanoutElement]:

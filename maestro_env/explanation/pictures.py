@@ -31,13 +31,15 @@ def traffic_figure(explanation: Explanation | HierarchyExplanation) -> Figure:
         words_axes.barh(middle, traffic.words[:, number], high, color=colour, label=tensor)
         before = energy.accesses[:, :number].sum(axis=1)
         energy_axes.barh(range(len(before)), energy.accesses[:, number], left=before, color=colour)
-    energy_axes.barh(len(energy.memories), energy.macs, color=_GREY)
+    others = {"MACs": energy.macs} | ({"leakage": energy.leakage} if energy.leakage else {})
+    rows = len(energy.memories) + np.arange(len(others))
+    energy_axes.barh(rows, list(others.values()), color=_GREY)
     words_axes.set_xscale("log")
     words_axes.set_xlabel("words read and written")
     words_axes.legend(frameon=False)
     energy_axes.set_xlabel("energy (nJ)")
     _name_rows(words_axes, list(traffic.memories))
-    _name_rows(energy_axes, [*energy.memories, "MACs"])
+    _name_rows(energy_axes, [*energy.memories, *others])
     return figure
 
 

@@ -61,6 +61,8 @@ def energy_lines(energy: Energy) -> Iterator[str]:
         row(memory, parts.tolist())
         for memory, parts in zip(energy.memories, energy.accesses, strict=True)
     ]
+    if energy.leakage:
+        accesses.append(row("leakage", [energy.leakage]))
     header = ("", *TENSORS, "all", "")
     yield from table([header, row("MACs", [energy.macs]), *accesses, row("all", [energy.total])])
 

@@ -53,16 +53,18 @@ class Energy:
         macs: of all multiply-accumulates.
         accesses: of the accesses of each memory, or the words of the networks,
             float64[memories, tensors].
+        leakage: of all memories.
     """
 
     memories: tuple[str, ...]
     macs: float
     accesses: PerMemory
+    leakage: float = 0.0
 
     @property
     def total(self) -> float:
         """The energy of the layer."""
-        return self.macs + float(self.accesses.sum())
+        return self.macs + float(self.accesses.sum()) + self.leakage
 
     @property
     def parts(self) -> dict[tuple[str, str], float]:

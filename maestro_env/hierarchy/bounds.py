@@ -103,7 +103,7 @@ def lower_bound(
     )
     return Bounds(
         latency_cycles=float(latency[0]),
-        energy_nj=float(floors.energy_nj(np.array([energy]))[0]),
+        energy_nj=float(floors.energy_nj(np.array([energy]), latency)[0]),
         compute_cycles=compute,
         port_cycles=max(ports, default=0.0),
         traffic=traffic,

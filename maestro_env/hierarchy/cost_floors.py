@@ -236,10 +236,13 @@ class CostFloors:
         of_all = [outputs * min(each.parents, reduced) for each in self.boundaries]
         return np.array(of_all, float), np.full(len(of_all), float(outputs))
 
-    def energy_nj(self, energy_pj: Values) -> Values:
-        """Return the energy of accesses that cost so much, with that of the MACs."""
-        mac_pj: float = self._mac["pj"]
-        return (energy_pj + self.macs * mac_pj) / 1000
+    def energy_nj(self, energy_pj: Values, latency: Values) -> Values:
+        """Return the energy of accesses that cost so much, with that of MACs and leakage."""
+        mac_pj, leak_pj = self._mac["pj"], self._mac["leak_pj"]
+        # Where no tiles fit the latency is infinite.
+        leaked = leak_pj * latency if leak_pj else 0.0
+        found: Values = (energy_pj + self.macs * mac_pj + leaked) / 1000
+        return found
 
     def latency_cycles(
         self, compute: Values, ports: Values, edges: tuple[Values, Values]

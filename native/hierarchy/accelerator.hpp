@@ -69,6 +69,7 @@ struct Accelerator {
   std::int64_t simd_lanes = 1;  // MACs a cycle
   PerTensorFlag latch{};        // whether a MAC keeps its operand for the next step
   double mac_pj = 0;
+  double leak_pj = 0;  // of everything, a cycle
 
   // What is above the MAC counts as one more element: the loops that leave one MAC (H2).
   int rest() const { return static_cast<int>(elements.size()); }

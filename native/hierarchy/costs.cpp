@@ -230,6 +230,7 @@ Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int
   }
   figures.latency_cycles =
       figures.first_cycles + std::max(compute_cycles, figures.port_cycles) + figures.last_cycles;
+  figures.energy_pj += accelerator_.leak_pj * figures.latency_cycles;
   return figures;
 }
 

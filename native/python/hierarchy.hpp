@@ -143,6 +143,7 @@ class Hierarchy {
     take(mac, "simd", accelerator.simd_lanes);
     take(mac, "latch", accelerator.latch);
     take(mac, "pj", accelerator.mac_pj);
+    take(mac, "leak_pj", accelerator.leak_pj);
     return accelerator;
   }
 
