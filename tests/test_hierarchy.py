@@ -307,7 +307,6 @@ def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
         ([MemoryElement(name="A", launch_cycles=5)], "memory A has launch_cycles 5; allowed: 0"),
         ([DRAM, MemoryElement(name="A", load_cycles=-1)], "load_cycles is -1; allowed: integers"),
         ([DRAM, MemoryElement(name="A", pool="DRAM", beat_bits=8)], "beats, cache and energies"),
-        ([DRAM, MemoryElement(name="A", pool="DRAM", leak_mw=1)], "cache and energies there"),
         ([DRAM, MemoryElement(name="A", leak_mw=1)], "has no clock_mhz; allowed: a clock_mhz"),
         ([DRAM, FanoutElement(name="X", size=0)], "size is 0"),
         ([DRAM, FanoutElement(name="X", axis="Z")], "axis is 'Z'; allowed: X, Y"),  # type: ignore[arg-type]

@@ -29,8 +29,7 @@ PUBLISHED = {
 
 def rows(source: str) -> Iterator[tuple[int, float, float]]:
     """Yield KB, and pJ of a bit there and in ``cmos40``."""
-    bits, pairs = PUBLISHED[source]
-    cmos = TECHNOLOGIES["cmos40"]
+    (bits, pairs), cmos = PUBLISHED[source], TECHNOLOGIES["cmos40"]
     for size, picojoules in (pair.split(":") for pair in pairs.split()):
         found = cmos.access_macs("l2", int(size) * KB) * cmos.mac_nj * 1000 / 8
         yield int(size), float(picojoules) / bits, found

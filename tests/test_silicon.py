@@ -132,7 +132,6 @@ def test_chips_have_energies_and_an_area(name: str) -> None:
     assert 1e4 < area_um2(hierarchy, technology) < 1e9
     made = with_energies(hierarchy, technology)
     assert made.mac.pj > 0
-    # Even 24 MB, of many banks, cost far less than main memory.
     reads = [each.read_pj_per_bit for each in made.elements if isinstance(each, MemoryElement)]
     assert max(reads[1:]) < 2.5 < reads[0] == pytest.approx(8)
 

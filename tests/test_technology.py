@@ -52,8 +52,8 @@ by_size = st.dictionaries(st.integers(1, 2**31 - 1), energies, min_size=2, max_s
 )
 UM2 = {"mac_um2": 400.0, "register_um2": 6.5, "sram_um2": 0.3}
 FILE = {"register_macs": 0.1, "file_macs": 0.2, "file_um2": 0.9}
-TABLE = {"l1_macs": ((448, 1.0), (8192, 2.0))}
-more = st.sampled_from([{}, UM2, UM2 | FILE, UM2 | TABLE | {"wire_macs": 3.0}])
+BANKS = {"l1_macs": ((448, 1.0), (8192, 2.0)), "wire_macs": 3.0}
+more = st.sampled_from([{}, UM2, UM2 | FILE, UM2 | BANKS])
 technologies = st.builds(
     lambda *figures, more: replace(Technology(*figures), **more),
     st.sampled_from(["", "mine", "a-b_3"]),
@@ -256,7 +256,6 @@ def test_the_model_maestro_keeps_its_energies() -> None:
             "without register_macs or areas",
         ),
         ({"wire_macs": 1}, HardwareError, "wire_macs without energies by size or areas"),
-        ({"leak_nw": -1}, HardwareError, "leak_nw is -1"),
         ({"pj": 3}, HardwareError, "pj"),
     ],
 )
