@@ -87,6 +87,9 @@ def random_row(rng: random.Random, most_macs: int = 150) -> Row:
     for index, element in enumerate(row["accelerator"]):
         if "memory" in element and rng.random() < 0.3:
             element |= _pace(rng, index > 0, "pool" in element)
+    for element in row["accelerator"]:
+        if "fanout" in element and rng.random() < 0.2:
+            element["bw"] = rng.randint(1, 64)
     return {**row, "options": chosen}
 
 
@@ -106,7 +109,9 @@ def _names(letters: str) -> list[str]:
 def _element(given: Row) -> Element:
     if "fanout" in given:
         apart = _names(given.get("multicast", "") + given.get("reduce", ""))
-        return FanoutElement(name=given["fanout"], apart=apart, pj_per_bit=given.get("pj", 0))
+        return FanoutElement(
+            name=given["fanout"], apart=apart, pj_per_bit=given.get("pj", 0), bw=given.get("bw")
+        )
     return MemoryElement(
         name=given["memory"],
         keeps=_names(given["keep"]),

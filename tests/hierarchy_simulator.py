@@ -7,8 +7,8 @@ are the sections of the specification.
 A row is a line of the reference format. Elements may also have, by letters of I, W, O: `history`
 (tensors without), `multicast`, `reduce` (tensors apart) and `width`; a memory `pool`, `buffers`,
 `read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`, `beat`, `gaps`, `cache`, `line`, `miss`,
-`launch`, `step`, `load` (H6); a fan-out `pj`; a row `simd`, `latch`, `mac_pj` and `options`, the
-switches of H8.
+`launch`, `step`, `load` (H6); a fan-out `pj` and `bw`; a row `simd`, `latch`, `mac_pj` and
+`options`, the switches of H8.
 """
 
 from __future__ import annotations
@@ -282,6 +282,7 @@ class Ports:
     def __init__(self, nest: Nest) -> None:
         self.nest, self.bits = nest, Counter[tuple[str, str]]()
         self.waits = dict.fromkeys((each.get("memory") for each in nest.elements), 0.0)
+        self.across = Counter[int]()  # bits through each fan-out
 
     def pool(self, element: int) -> str:
         memory = self.nest.elements[element]
@@ -304,7 +305,8 @@ class Ports:
             if "bw" in memory:
                 ways = [(out + into) / memory["bw"]]
             most = max(most, *(self.waits[memory.get("memory")] + way for way in ways))
-        return most
+        rates = {e: bits / self.nest.elements[e]["bw"] for e, bits in self.across.items()}
+        return max(most, *rates.values()) if rates else most
 
 
 class Port:
@@ -341,6 +343,35 @@ class Port:
         return {w: n * beat for w, n in named(pieces).items() if w.startswith("parent")}
 
 
+def add_across(
+    nest: Nest,
+    boundary: tuple[str, int, int],
+    back: float,
+    steady: Ports,
+    by_child: dict[tuple[str, int], Ports],
+) -> None:
+    """Add what crosses fan-outs of limited bandwidth on the way between two holders (H6).
+
+    A share `back` of the outputs that leave comes back, or, of inputs and filters, is 0.
+    """
+    tensor, parent, child = boundary
+    width = nest.elements[parent].get("width", {}).get(tensor, 8)
+    for e in range(parent + 1, child):
+        if "bw" not in nest.elements[e] or "fanout" not in nest.elements[e]:
+            continue
+        count = moved(nest, tensor, e, child)
+        if not nest.options["exposed"]:
+            steady.across[e] += width * count["parent"] * (1 + back) / count["parents"]
+            continue
+        steady.across[e] += width * count["parent_0"] * (1 + back)
+        ends = {"drain" if tensor == "O" else "fetch": count["parent_edge"]}
+        if tensor == "O" and nest.options["psum"] == "bias":
+            ends["fetch"] = count["parent_begin"]
+        for part, words in ends.items() if child != nest.mac else ():
+            by_child[part, child].across[e] += width * words
+            steady.across[e] -= width * words
+
+
 def costs(row: dict[str, Any]) -> dict[str, Any]:
     """Execute a row; return traffic with accesses, latency M+ (H6) and energy (H7)."""
     nest = Nest(row)
@@ -364,6 +395,10 @@ def costs(row: dict[str, Any]) -> dict[str, Any]:
         wires = sum(each.get("pj", 0) for each in nest.elements[parent:child] if "fanout" in each)
         carried = count["child"] + (all_of["child_writes"] if tensor == "O" else 0)
         energy += wires * carried * nest.elements[parent].get("width", {}).get(tensor, 8)
+        part_of = "_0" if nest.options["exposed"] else ""
+        fills = flow(nest, tensor, count, part_of)["child_writes"]
+        back = fills / count[f"child{part_of}"] if tensor == "O" else 0
+        add_across(nest, (tensor, parent, child), back, steady, by_child)
         if not nest.options["exposed"]:
             steady.add(tensor, parent, child, all_of, (1 / count["parents"], 1 / count["children"]))
             continue

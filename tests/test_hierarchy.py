@@ -259,6 +259,28 @@ def test_a_port_moves_whole_beats_and_waits_for_lines_of_what_exceeds_a_cache() 
     assert (cost.first_cycles, cost.last_cycles) == (26 + 3 * 3 * 1.5, 3)
 
 
+@pytest.mark.parametrize(
+    ("fanout", "cycles"),
+    [
+        # The example of H9: 8 inputs and 2 filter words that both units get, then 2 others and 4
+        # outputs, 4 more in the end.
+        ({"bw": 8}, (10, 11, 4)),
+        ({"bw": 4}, (20, 12, 8)),
+        # Four filter words, and then four.
+        ({"bw": 4, "apart": ("filter",)}, (24, 16, 8)),
+    ],
+)
+def test_a_fan_out_takes_what_crosses_it(fanout: Any, cycles: tuple[float, ...]) -> None:
+    elements = [
+        MemoryElement(name="DRAM", bw=8),
+        FanoutElement(name="X", size=2, **fanout),
+        MemoryElement(name="RF", read_bw=16, write_bw=8),
+    ]
+    evaluator = HierarchyEvaluator(Shape({"P": 4, "K": 2, "C": 2}), Hierarchy(elements))
+    cost = cost_of(evaluator, [[("K", 1)], [("P", 2)], []])
+    assert (cost.first_cycles, cost.port_cycles, cost.last_cycles) == cycles
+
+
 def test_steps_take_their_least_cycles_and_launches_the_port() -> None:
     array = MemoryElement(name="array", keeps=("filter",), step_cycles=4, load_cycles=16)
     evaluator = HierarchyEvaluator(Shape({"K": 2, "Q": 3, "P": 3}), Hierarchy([DRAM, array]))

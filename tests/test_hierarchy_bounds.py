@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 from hierarchy_cases import evaluator_of, random_row
-from hierarchy_simulator import Nest, boundaries, costs, moved
+from hierarchy_simulator import Nest, costs, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import (
+    Cache,
+    FanoutElement,
+    Hierarchy,
+    MacElement,
+    MemoryElement,
+)
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
@@ -122,10 +128,11 @@ def test_the_first_of_each_memory_moves_its_share(seed: int) -> None:
     ]
     evaluator = replace(evaluator, hierarchy=replace(evaluator.hierarchy, elements=elements))
     floors = CostFloors(evaluator)
-    parents, children = floors.of_first(floors.moved(floors.once(), floors.once()))
+    parents, children = floors.of_first()
     latched = {**row, "latch": "IWO" if evaluator.conventions.latch else row["latch"]}
-    for b, each in enumerate(boundaries(Nest(latched))):
-        count = moved(Nest(latched), *each)
+    for b, (tensor, parent, child, _) in enumerate(evaluator.prices):
+        # Fan-outs of limited bandwidth follow as parents.
+        count = moved(Nest(latched), "IWO"[tensor], parent, child)
         assert parents[b, 0] <= count["parent_0"] * ROUNDING
         assert floors.is_mac(floors.boundaries[b]) or children[b, 0] <= count["child_0"] * ROUNDING
 
@@ -224,6 +231,79 @@ def test_chips_have_bounds_for_all_layers_of_a_network(chip: str) -> None:
         bounds = lower_bound(layer, hierarchy)
         assert layer.macs / units <= bounds.compute_cycles <= bounds.latency_cycles
         assert bounds.latency_cycles < layer.macs
+
+
+# Words of 8 bits in beats of 128 and lines of 64 bytes, at 128 bits a cycle.
+DRAM = MemoryElement(
+    name="DRAM", bw=128, beat_bits=128, cache=Cache(bits=8192, line_bits=512, miss_cycles=2)
+)
+
+
+@pytest.mark.parametrize(
+    ("extents", "port_cycles"),
+    [
+        # Each word has a beat.
+        ({"G": 10, "P": 3}, 30 + 10 + 30),
+        # Four words of inputs and two of outputs share one; 12 filter words and more fill theirs.
+        ({"G": 3, "C": 4, "K": 2}, 3 + 12 + 3),
+        ({"C": 16, "K": 12, "P": 2}, 2 + 16 + 2),
+        ({"C": 16, "K": 64}, 1 + 64 + 4),
+        # 2,048 filter words exceed the cache: 32 lines, or 64 where they have 32 words.
+        ({"C": 32, "K": 64, "P": 2}, 4 + 128 + 32 * 2 + 8),
+        ({"C": 64, "K": 32}, 4 + 128 + 64 * 2 + 2),
+    ],
+)
+def test_beats_and_misses_can_be_counted_by_hand(
+    extents: dict[str, int], port_cycles: float
+) -> None:
+    hierarchy = Hierarchy([DRAM, MemoryElement(name="L1")])
+    bounds = lower_bound(Shape(extents), hierarchy)
+    assert bounds.port_cycles == pytest.approx(port_cycles)
+    # All words at once take no longer.
+    cost, _ = HierarchyEvaluator(Shape(extents), hierarchy).evaluate([[], []])
+    assert cost is not None
+    assert cost.first_cycles + cost.last_cycles == pytest.approx(port_cycles)
+
+
+def test_fan_outs_have_bounds_of_their_own() -> None:
+    outer = FanoutElement(name="X", size=4, apart=("filter",))
+    inner = FanoutElement(name="Y", size=2, apart=("input", "output"))
+    # Of 4,096 MACs each needs an input of its own at one of four Y, and sends its sum there; two
+    # share a filter word. X shares inputs and adds up. All but the first 256 sums get an older one.
+    for bandwidths, words in (
+        ({"X": 8, "Y": None}, (1024 + 2048 + 1024) + 1024 - 256),
+        ({"X": None, "Y": 8}, (4096 + 2048 + 4096) / 4 + 1024 - 256),
+    ):
+        fanouts = [replace(each, bw=bandwidths[each.name]) for each in (outer, inner)]
+        hierarchy = Hierarchy([MemoryElement(name="DRAM"), *fanouts])
+        assert lower_bound(Shape(dict.fromkeys("PKC", 16)), hierarchy).port_cycles == words
+
+
+@pytest.mark.parametrize(
+    ("layer", "mapping", "least"),
+    [
+        # Of 415,872 inputs, 288 filter words and 401,408 outputs each takes 128 bits, at 75.4.
+        (
+            "mobilenetv2_l1",
+            [[("G", 1)], [], [("Q", 1)], [("R", 1)], [("S", 1)], []],
+            817_568 * 128 / 75.4,
+        ),
+        # Its 4,096 x 4,096 filter words, of 8 bits, are in lines of 64.
+        (
+            "gemm:M=1,N=4096,K=4096",
+            [[("N", 1024), ("K", 128)], [], [("K", 16), ("N", 16)], [("K", 1)], [("N", 1)], []],
+            4096**2 * (8 / 75.4 + 3.44 / 64),
+        ),
+    ],
+)
+def test_bounds_of_short_runs_and_large_tensors_are_nearly_reached(
+    layer: str, mapping: Any, least: float
+) -> None:
+    evaluator = HierarchyEvaluator(find_layer(layer), find_hierarchy("gemmini"))
+    cost, _ = evaluator.evaluate(mapping)
+    assert cost is not None
+    bound = lower_bound(evaluator.layer, evaluator.hierarchy).latency_cycles
+    assert least <= bound <= cost.latency_cycles <= 1.01 * bound
 
 
 def test_a_layer_that_cannot_be_counted_has_no_bounds() -> None:

@@ -71,6 +71,7 @@ OTHERS = (
         axis=st.sampled_from("XY"),
         apart=SOME,
         pj_per_bit=ENERGIES,
+        bw=RATES,
     )
 )
 ELEMENTS = (
@@ -166,6 +167,7 @@ ELEMENT = [
     ("memory: A, cache: {bits: 1MB}", "cache: has no line_bits and no miss_cycles; a cache has"),
     ("memory: A, cache: {size: 1}", "'size' is not supported here; allowed: bits, line_bits"),
     ("memory: A, pool: B", "memory A is a part of 'B'; allowed: an earlier memory"),
+    ("fanout: A, bw: 0", "fan-out A: bw is 0.0; allowed: numbers above 0"),
     ("fanout: A, axis: Z", "fan-out A: axis is 'Z'; allowed: X, Y"),
 ]
 

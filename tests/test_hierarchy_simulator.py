@@ -62,14 +62,16 @@ def test_the_mappings_cover_what_the_model_tells_apart() -> None:
         seen["bypass"] += any(each["keep"] != "IWO" for each in memories)
         seen["pools"] += any("pool" in each for each in memories)
         seen["four memories"] += len(memories) == 4
-        for name in ("beat", "gaps", "miss", "launch", "step", "load"):
-            without = [{**each, name: 0} if name in each else each for each in row["accelerator"]]
+        for name in ("beat", "gaps", "miss", "launch", "step", "load", "fanout"):
+            # Of a fan-out, its bandwidth.
+            free = {"bw": None} if name == "fanout" else {name: 0}
+            without = [{**each, **free} if name in each else each for each in row["accelerator"]]
             other, _ = evaluator_of({**row, "accelerator": without}).evaluate(row["mapping"])
             assert other is not None
             seen[name] += cost.latency_cycles > other.latency_cycles
     least = dict.fromkeys(("bound by ports", "exposed", "multicast", "bypass", "four memories"), 30)
     least |= {"older values": 10, "fractions": 1, "pools": 5}
-    least |= {"gaps": 10, "beat": 20, "miss": 10, "launch": 5, "step": 3, "load": 3}
+    least |= {"gaps": 10, "beat": 20, "miss": 10, "launch": 5, "step": 3, "load": 3, "fanout": 30}
     assert {name: seen[name] for name, count in least.items() if seen[name] < count} == {}
 
 

@@ -235,6 +235,8 @@ class FanoutElement:
         apart: tensors of which every instance is served by itself: inputs and filters without
             multicast, outputs that are not added up on their way.
         pj_per_bit: energy of a word, per bit, that an instance takes in or sends up.
+        bw: bits a cycle that cross it, in and out of all its instances together. A word for several
+            of them, or added up from them, crosses once, unless they are apart.
         rules: of the loops that it can run.
     """
 
@@ -243,6 +245,7 @@ class FanoutElement:
     axis: Literal["X", "Y"] = "X"
     apart: Collection[str] = ()
     pj_per_bit: float = 0.0
+    bw: float | None = None
     rules: LoopRules = ANY_LOOPS
 
     def native(self) -> dict[str, Any]:
@@ -257,6 +260,7 @@ class FanoutElement:
             "size": require_integer(f"{what}: size", size, HardwareError),
             "together": [not each for each in _flags(f"{what}: tensors apart", self.apart)],
             "pj": _energy(f"{what}: pj_per_bit", self.pj_per_bit),
+            "bw": _rate(f"{what}: bw", self.bw),
         }
 
 

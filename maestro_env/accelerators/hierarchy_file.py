@@ -118,6 +118,7 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
         "axis": Part.text,
         "apart": _tensors,
         "pj_per_bit": _number("pJ"),
+        "bw": rate,
     }
     return {"memory": memory, "fanout": fanout}
 

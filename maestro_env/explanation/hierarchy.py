@@ -13,7 +13,6 @@ from maestro_env.accelerators.hierarchy import (
     Element,
     FanoutElement,
     Hierarchy,
-    MemoryElement,
 )
 from maestro_env.base.errors import MappingError, MapSpaceError, printable
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
@@ -60,7 +59,7 @@ NEST_PARTS = {
 """Parts of the latency, and what happens in them (H6)."""
 
 _COMPUTE = "compute"
-# Fields of memories that cost time: what they are called, and the value that costs none.
+# Fields of elements that cost time: what they are called, and the value that costs none.
 _LIMITS: Mapping[str, tuple[str, Any]] = {
     "bw": ("bandwidth", None),
     "read_bw": ("read bandwidth", None),
@@ -258,7 +257,7 @@ def _neighbours(
 
 
 def _ports(hierarchy: Hierarchy) -> list[str]:
-    """Return the names of what limits ports, memory by memory."""
+    """Return the names of what limits ports and fan-outs, element by element."""
     return [
         f"{element.name} {what}"
         for element in hierarchy.elements
@@ -281,9 +280,7 @@ def _latency_without(
 
 
 def _freed(element: Element, names: Collection[str]) -> Element:
-    """Return an element without limits of the ports that are named."""
-    if not isinstance(element, MemoryElement):
-        return element
+    """Return an element without the limits that are named."""
     unlimited = {
         field: free for field, (what, free) in _LIMITS.items() if f"{element.name} {what}" in names
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy
+from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.hierarchy.cost_floors import CostFloors, Limit, Values, least_steps
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
@@ -80,14 +80,13 @@ def lower_bound(
         LayerError: a transposed layer, or one too large to be counted.
     """
     floors = CostFloors(HierarchyEvaluator(layer, hierarchy, conventions))
-    moved = floors.moved(floors.once(), floors.once())
-    first = floors.of_first(moved)
+    moved = floors.moved()
     fresh, fresh_of_first = floors.fresh()
     count = len(floors.boundaries)
     everywhere = np.ones((count, 2))
     per_instance = 1 / np.array([[each.parents, each.children] for each in floors.boundaries])
     energy = _least(floors, floors.energy_prices, floors.flows(*moved, fresh), everywhere)
-    flows = floors.flows(*first, fresh_of_first)
+    flows = floors.flows(*floors.of_first(), fresh_of_first)
     ports = [_least(floors, prices, flows, per_instance) for prices in floors.port_prices]
     compute = _compute_cycles(floors)
     one = np.ones((count, 1))
@@ -100,6 +99,7 @@ def lower_bound(
         for each, *words in zip(
             floors.boundaries, moved[0][:, 0].tolist(), moved[1][:, 0].tolist(), strict=True
         )
+        if isinstance(hierarchy.elements[each.parent], MemoryElement)
     )
     return Bounds(
         latency_cycles=float(latency[0]),
@@ -137,7 +137,7 @@ def _least(floors: CostFloors, prices: Values, flows: Values, shares: Values) ->
         per_mac = [0.0] * len(TENSORS)
         for b in chosen:
             boundary = floors.boundaries[b]
-            per_mac[boundary.tensor] = (
+            per_mac[boundary.tensor] += (
                 of_parent[b] * shares[b, 0] / boundary.sharers + of_child[b] * shares[b, 1]
             )
         total += max(compulsory[chosen].sum(), floors.macs * _least_per_mac(floors, child, per_mac))

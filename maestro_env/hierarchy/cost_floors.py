@@ -1,7 +1,7 @@
 """What accesses cost where only the least numbers of words are known (docs/spec/hierarchy.md, H10).
 
-Arrays have an axis for the boundaries, which are the pairs of consecutive holders of a tensor, and
-one for n cases: one layer, or many sets of mappings.
+Arrays have an axis for the boundaries, which are the pairs of consecutive holders of a tensor and,
+after them, the fan-outs of limited bandwidth with the children below them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Boundary:
 
     Args:
         tensor: of ``TENSORS``.
-        parent: the outer element.
+        parent: the outer element, or a fan-out inside it that limits bandwidth.
         child: the inner one; one more than the last is the MAC.
         parents: instances of the parent at most.
         children: instances of the child at most.
@@ -94,7 +94,7 @@ class CostFloors:
     """Least costs of a layer on an accelerator, given the least words that move.
 
     Attributes:
-        boundaries: in the order of all arrays: by tensor, the outermost first.
+        boundaries: in the order of all arrays.
         words: of each tensor.
         size: extents by dimension.
         macs: of the layer.
@@ -158,19 +158,10 @@ class CostFloors:
 
     # ---- Words ----------------------------------------------------------------------------------
 
-    def moved(self, of_parents: Values, of_children: Values) -> tuple[Values, Values]:
-        """Return the least words of parents and of children, each float64[B, n].
-
-        Args:
-            of_parents: residencies of words below the parents, at least so many, float64[B, n];
-                what is known of an outer holder counts for those inside it (H10.2).
-            of_children: likewise in the children.
-        """
-        parents, children = of_parents.copy(), of_children.copy()
+    def moved(self) -> tuple[Values, Values]:
+        """Return the least words of parents and of children, each float64[B, 1] (H10.2, H10.3)."""
+        parents, children = self.once(), self.once()
         for b, boundary in enumerate(self.boundaries):
-            if b and self.boundaries[b - 1].tensor == boundary.tensor:
-                parents[b] = np.maximum(parents[b], children[b - 1])
-            children[b] = np.maximum(parents[b], children[b])
             if self.is_mac(boundary) and not self.latched(boundary.tensor):
                 parents[b] = np.maximum(parents[b], self.macs / boundary.sharers)
                 children[b] = self.macs
@@ -180,14 +171,12 @@ class CostFloors:
         """Return the residencies if every word comes once, float64[B, 1] (H10.1)."""
         return np.array([[float(self.words[each.tensor])] for each in self.boundaries])
 
-    def of_first(self, moved: tuple[Values, Values]) -> tuple[Values, Values]:
+    def of_first(self) -> tuple[Values, Values]:
         """Return the least words of the first parent and the first child (H10.4)."""
-        shared = self.moved(self.once(), self.once())
-        parents = np.array([[each.parents] for each in self.boundaries])
-        children = np.array([[each.children] for each in self.boundaries])
+        parents, children = self.moved()
         return (
-            np.where(parents == 1, moved[0], shared[0] / parents),
-            np.where(children == 1, moved[1], shared[1] / children),
+            parents / np.array([[each.parents] for each in self.boundaries]),
+            children / np.array([[each.children] for each in self.boundaries]),
         )
 
     def latched(self, tensor: int) -> bool:

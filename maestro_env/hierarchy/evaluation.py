@@ -184,7 +184,8 @@ class HierarchyEvaluator(Recomputed):
 
         The elements are numbers, the MAC's one more than the last. Kinds are reads and writes of
         the parent, those of the child, and words carried between them; each has its energy in pJ,
-        and its cycles at the two ports of every element.
+        and its cycles at the two ports of every element, at least (H10.8). Fan-outs of limited
+        bandwidth follow, as parents of the words that cross them.
         """
         return self._core.prices()
 

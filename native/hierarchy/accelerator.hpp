@@ -55,7 +55,8 @@ struct Fanout {
   std::int64_t size = std::numeric_limits<std::int64_t>::max();
   // Whether its units get words of inputs and filters in one read, and add up outputs on the way.
   PerTensorFlag together{true, true, true};
-  double pj = 0;  // a bit that a unit below takes in or sends up
+  double pj = 0;           // a bit that a unit below takes in or sends up
+  double bw = kUnlimited;  // bits a cycle that cross an instance, both ways together (H6)
 };
 
 struct Element {

@@ -28,31 +28,42 @@ void pass_parent(TensorId tensor, const Moved& of, double Passed::* all, double 
 
 }  // namespace
 
-Costs::Costs(const Accelerator& accelerator, const Options& options,
-             const std::vector<Boundary>& boundaries)
+Costs::Costs(const Accelerator& accelerator, const Options& options, const Traffic& traffic)
     : accelerator_(accelerator),
       options_(options),
-      boundaries_(boundaries),
+      between_memories_(traffic.boundaries().size()),
+      boundaries_(traffic.boundaries()),
       fetched_(accelerator.elements.size()),
       drained_(accelerator.elements.size()),
       steady_(accelerator.elements.size()),
       edge_(accelerator.elements.size()) {
-  for (std::size_t b = 0; b < boundaries.size(); ++b) {
-    const auto& [tensor, parent, child] = boundaries[b];
+  const auto expose = [&](std::size_t b, int child) {
+    if (child == accelerator.mac()) return;
+    const TensorId tensor = boundaries_[b].tensor;
+    if (tensor == kOutput) drained_[child].push_back(b);
+    if (tensor != kOutput || options.psum == PartialSums::bias) fetched_[child].push_back(b);
+  };
+  for (std::size_t b = 0; b < between_memories_; ++b) {
+    const auto& [tensor, parent, child] = boundaries_[b];
     const auto end_at = [&, tensor = tensor](int element) {
       return End{memory(element).pool, static_cast<double>(memory(element).width[tensor])};
     };
     parents_.push_back(end_at(parent));
     children_.push_back(child == accelerator.mac() ? End{} : end_at(child));
-    if (child == accelerator.mac()) continue;
-    if (tensor == kOutput) drained_[child].push_back(b);
-    if (tensor != kOutput || options.psum == PartialSums::bias) fetched_[child].push_back(b);
+    expose(b, child);
+  }
+  for (const auto& [b, fanout] : traffic.crossings()) {
+    const auto [tensor, parent, child] = boundaries_[b];
+    boundaries_.push_back({tensor, parent, fanout});
+    parents_.push_back({});
+    children_.push_back({fanout, parents_[b].width});
+    expose(parents_.size() - 1, child);
   }
   for (const Element& each : accelerator.elements) {
     const Memory& memory = each.memory;
-    timed_ =
-        timed_ || (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited ||
-                                      memory.cache.miss_cycles > 0 || memory.launch_cycles > 0));
+    timed_ = timed_ || each.fanout.bw < kUnlimited ||
+             (each.is_memory && (memory.read_bw < kUnlimited || memory.write_bw < kUnlimited ||
+                                 memory.cache.miss_cycles > 0 || memory.launch_cycles > 0));
   }
 }
 
@@ -60,11 +71,14 @@ void Costs::count(const std::vector<Moved>& moved, std::vector<Flows>& found) co
   found.assign(boundaries_.size(), {});
   for (std::size_t b = 0; b < found.size(); ++b) {
     const TensorId tensor = boundaries_[b].tensor;
+    Options options = options_;
+    // What leaves a memory crosses a fan-out, whether it counts as a read or not.
+    options.drains = options.drains || b >= between_memories_;
     const auto flow = [&](const std::array<std::int64_t, kSides>& words, Side parent, Side child,
                           std::int64_t fresh) {
       const double sides[] = {static_cast<double>(words[parent]),
                               static_cast<double>(words[child])};
-      return flow_of(tensor, sides[0], sides[1], static_cast<double>(fresh), options_);
+      return flow_of(tensor, sides[0], sides[1], static_cast<double>(fresh), options);
     };
     const Moved& of = moved[b];
     found[b].all = flow(of.words, kParents, kChildren, of.fresh);
@@ -91,9 +105,11 @@ void Costs::pass(std::size_t boundary, const Flow& flow, double share_of_parent,
     return &bits;
   };
   const End &parent = parents_[boundary], &child = children_[boundary];
-  Bits* outside = at(parent, share_of_parent, flow.parent_reads, flow.parent_writes);
-  if (flow.misses > 0) {
-    outside->waits += share_of_parent * flow.misses * memory(parent.pool).cache.miss_cycles;
+  if (parent.pool >= 0) {
+    Bits* outside = at(parent, share_of_parent, flow.parent_reads, flow.parent_writes);
+    if (flow.misses > 0) {
+      outside->waits += share_of_parent * flow.misses * memory(parent.pool).cache.miss_cycles;
+    }
   }
   if (child.pool >= 0) at(child, share_of_child, flow.child_reads, flow.child_writes);
 }
@@ -101,6 +117,9 @@ void Costs::pass(std::size_t boundary, const Flow& flow, double share_of_parent,
 std::array<double, 2> Costs::port_cycles(int element, const Bits& bits) const {
   const Memory& of = memory(element);
   const auto [out, in, waits] = bits;
+  if (!accelerator_.elements[element].is_memory) {
+    return {(out + in) / accelerator_.elements[element].fanout.bw, 0};
+  }
   if (of.one_port) return {waits + (out + in) / of.read_bw, 0};
   return {waits + out / of.read_bw, waits + in / of.write_bw};
 }
@@ -108,7 +127,6 @@ std::array<double, 2> Costs::port_cycles(int element, const Bits& bits) const {
 double Costs::busiest(const Ports& ports) const {
   double cycles = 0;
   for (int e = 0; e < accelerator_.rest(); ++e) {
-    if (!accelerator_.elements[e].is_memory) continue;
     const auto [out, in] = port_cycles(e, ports[e]);
     cycles = std::max({cycles, out, in});
   }
@@ -136,7 +154,7 @@ double Costs::energy_pj(const std::vector<Flows>& flows, double macs) const {
     const Memory& pool = memory(end.pool);
     energy += end.width * (reads * pool.read_pj + writes * pool.write_pj);
   };
-  for (std::size_t b = 0; b < flows.size(); ++b) {
+  for (std::size_t b = 0; b < between_memories_; ++b) {
     const Flow& flow = flows[b].all;
     access(parents_[b], flow.parent_reads, flow.parent_writes);
     if (children_[b].pool >= 0) access(children_[b], flow.child_reads, flow.child_writes);
@@ -175,12 +193,14 @@ double Costs::missing(const Nest& nest, const Traffic& traffic) const {
   return missing;
 }
 
-Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const {
+// Of a flow, where `passed` is what passes ports.
+Price Costs::price(std::size_t boundary, const Flow& flow, const Flow& passed,
+                   double carried) const {
   std::vector<Flows> flows(boundaries_.size());
   flows[boundary].all = flow;
   flows[boundary].carried = carried;
   Ports ports(accelerator_.elements.size());
-  pass(boundary, flow, 1, 1, ports);
+  pass(boundary, passed, 1, 1, ports);
   Price price{energy_pj(flows, 0), {}};
   for (int e = 0; e < accelerator_.rest(); ++e) {
     price.port_cycles.push_back(port_cycles(e, ports[e]));
@@ -188,11 +208,24 @@ Price Costs::price(std::size_t boundary, const Flow& flow, double carried) const
   return price;
 }
 
-std::vector<Prices> Costs::prices() const {
+std::vector<Prices> Costs::prices(const Traffic& traffic) const {
   std::vector<Prices> found;
-  for (std::size_t b = 0; b < boundaries_.size(); ++b) {
-    found.push_back({price(b, {1, 0, 0, 0}, 0), price(b, {0, 1, 0, 0}, 0),
-                     price(b, {0, 0, 1, 0}, 0), price(b, {0, 0, 0, 1}, 0), price(b, {}, 1)});
+  const Flow reads{1}, writes{0, 1}, drains{0, 0, 1}, fills{0, 0, 0, 1};
+  for (std::size_t b = 0; b < between_memories_; ++b) {
+    const auto [words, lines] = traffic.slowdown(b);
+    found.push_back(
+        {boundaries_[b],
+         {price(b, reads, {words, 0, 0, 0, lines}, 0), price(b, writes, {0, words, 0, 0, lines}, 0),
+          price(b, drains, drains, 0), price(b, fills, fills, 0), price(b, {}, {}, 1)}});
+  }
+  for (std::size_t b = between_memories_; b < boundaries_.size(); ++b) {
+    const auto& [of, fanout] = traffic.crossings()[b - between_memories_];
+    const auto& [tensor, parent, child] = boundaries_[of];
+    const bool back = tensor != kOutput || options_.psum != PartialSums::destination;
+    const Price none = price(b, {}, {}, 0);
+    found.push_back(
+        {{tensor, fanout, child},
+         {back ? price(b, {}, fills, 0) : none, price(b, {}, drains, 0), none, none, none}});
   }
   return found;
 }

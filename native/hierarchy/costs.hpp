@@ -29,8 +29,12 @@ struct Price {
   std::vector<std::array<double, 2>> port_cycles;
 };
 
-// Of an access of each kind, in the order of Flow, and of a word that is carried.
-using Prices = std::array<Price, 5>;
+// Of an access of each kind, in the order of Flow, and of a word that is carried, at least (H10.8).
+// Words that cross a fan-out are those of a parent there.
+struct Prices {
+  Boundary between;
+  std::array<Price, 5> kinds;
+};
 
 struct Figures {
   double latency_cycles, compute_cycles;
@@ -41,8 +45,7 @@ struct Figures {
 
 class Costs {
  public:
-  Costs(const Accelerator& accelerator, const Options& options,
-        const std::vector<Boundary>& boundaries);
+  Costs(const Accelerator& accelerator, const Options& options, const Traffic& traffic);
 
   // Whether a bandwidth is limited.
   bool timed() const { return timed_; }
@@ -53,20 +56,21 @@ class Costs {
   bool fits(const Nest& nest, const Traffic& traffic) const { return missing(nest, traffic) == 0; }
   // The sum of the shares of all capacities that the tiles exceed them by.
   double missing(const Nest& nest, const Traffic& traffic) const;
-  // By boundary.
-  std::vector<Prices> prices() const;
+  // By boundary, then by crossing.
+  std::vector<Prices> prices(const Traffic& traffic) const;
   // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
   // those of each element that launches.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
                   std::span<const std::int64_t> steps, double compute_cycles, double macs);
 
  private:
-  // Through the ports of one physical memory.
+  // Through the ports of one physical memory, or a fan-out.
   struct Bits {
     double read = 0, written = 0;
     double waits = 0;  // cycles
   };
-  // Where words of a boundary end: a physical memory, none at the MAC, and bits of a word.
+  // Where words of a boundary end: a physical memory or a fan-out, none at the MAC or above a
+  // crossing, and bits of a word.
   struct End {
     int pool = -1;
     double width = 0;
@@ -80,13 +84,14 @@ class Costs {
   double busiest(const Ports& ports) const;
   double exposed(const std::vector<Flows>& flows, const Crossed& crossed, Flow Flows::* part);
   double energy_pj(const std::vector<Flows>& flows, double macs) const;
-  Price price(std::size_t boundary, const Flow& flow, double carried) const;
+  Price price(std::size_t boundary, const Flow& flow, const Flow& passed, double carried) const;
 
   const Memory& memory(int element) const { return accelerator_.elements[element].memory; }
 
   const Accelerator& accelerator_;
   const Options& options_;
-  const std::vector<Boundary>& boundaries_;
+  std::size_t between_memories_;         // that many boundaries, and then the crossings
+  std::vector<Boundary> boundaries_;     // the fan-out of a crossing is its child
   std::vector<End> parents_, children_;  // of each
   Crossed fetched_, drained_;            // of the flows outside the steady state
   Ports steady_, edge_;

@@ -10,7 +10,7 @@ Model::Model(const Shape& shape, const Accelerator& accelerator, const Options& 
       options_(options),
       nest_(accelerator_),
       traffic_(shape_, accelerator_, options_),
-      costs_(accelerator_, options_, traffic_.boundaries()) {}
+      costs_(accelerator_, options_, traffic_) {}
 
 // A word counts in a step in which a MAC touches it, or lies in a gap behind such a one, so no
 // counter exceeds this product (H7).

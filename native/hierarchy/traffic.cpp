@@ -10,6 +10,9 @@ namespace {
 
 constexpr LoopSet kReduced = set_of(kLoopC, kLoopR, kLoopS);
 
+// Words that differ in this dimension alone follow each other in a memory (H6).
+LoopId run_of(TensorId tensor) { return tensor == kInput ? kLoopC : kLoopK; }
+
 // The dimensions of pair axes. With one tap and no stride, or one output and no dilation, the other
 // dimension is an axis by itself.
 LoopSet sliding_loops(const Shape& shape) {
@@ -57,7 +60,26 @@ Traffic::Traffic(const Shape& shape, const Accelerator& accelerator, const Optio
     macs_ = wrap_mul(macs_, shape.extent[d]);
     if (!has(kReduced, d)) outputs_ = wrap_mul(outputs_, shape.extent[d]);
   }
-  for (const Boundary& each : boundaries_) pieces_.push_back(pieces_of(each));
+  for (const Boundary& each : boundaries_) {
+    for (int e = each.parent + 1; e < std::min(each.child, accelerator.rest()); ++e) {
+      const Element& on_the_way = accelerator.elements[e];
+      const bool limited = !on_the_way.is_memory && on_the_way.fanout.bw < kUnlimited;
+      if (limited) crossings_.push_back({pieces_.size(), e});
+    }
+    pieces_.push_back(pieces_of(each));
+  }
+}
+
+// Runs of words at the MAC have one word each.
+Slowdown Traffic::slowdown(std::size_t boundary) const {
+  if (!options_.exposed) return {};
+  const auto& [tensor, parent, child] = boundaries_[boundary];
+  const std::int64_t run = child == accelerator_.mac() ? 1 : shape_.extent[run_of(tensor)];
+  const auto pieces = [run](std::int64_t words) {
+    return 1 / static_cast<double>(std::min(run, words));
+  };
+  const auto& [beat, line, gaps] = pieces_[boundary];
+  return {static_cast<double>(beat) * pieces(beat), line > 0 ? pieces(line) : 0};
 }
 
 Traffic::Axis Traffic::axis_of(const Shape& shape, std::size_t which, LoopId output,
@@ -90,7 +112,7 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
   first_macs_ = 1;
   const Sum first_unit = steps_of(accelerator_.rest());
   for (const LoopId d : dims_) first_macs_ *= first_unit.factor[d]->size;
-  moved.assign(boundaries_.size(), {});
+  moved.assign(boundaries_.size() + crossings_.size(), {});
   for (std::size_t b = 0; b < boundaries_.size(); ++b) {
     const Boundary& boundary = boundaries_[b];
     Moved& of = moved[b];
@@ -112,6 +134,12 @@ void Traffic::count(const Nest& nest, bool timed, std::vector<Moved>& moved) {
     if (counts_fresh) of.fresh_first = distinct(parent);
     add_first(nest, boundary, alone, parent, of);
     add_passed(nest, boundary, pieces_[b], parent, of);
+  }
+  for (std::size_t k = 0; k < crossings_.size(); ++k) {
+    const auto& [b, fanout] = crossings_[k];
+    Moved& of = moved[boundaries_.size() + k];
+    of = moved[b];
+    add_crossing(nest, boundaries_[b], fanout, timed, of);
   }
 }
 
@@ -179,6 +207,18 @@ void Traffic::add_passed(const Nest& nest, const Boundary& boundary, const Piece
   }
 }
 
+// What the units below a fan-out take in or send up together, as if the parent stood there (H6).
+void Traffic::add_crossing(const Nest& nest, const Boundary& boundary, int fanout, bool timed,
+                           Moved& moved) {
+  const Boundary below{boundary.tensor, fanout, boundary.child};
+  Sum sum = sum_of(nest, below, timed ? kFirstParent : kParents);
+  moved.words[timed ? kFirstChild : kChildren] = words(nest, below, sum);
+  if (!timed || boundary.child == accelerator_.mac()) return;
+  moved.begin[kFirstChild] = product_of(sum, {Cut::first});
+  const bool output = boundary.tensor == kOutput;
+  moved.edge[kFirstChild] = output ? product_of(sum, {Cut::last}) : moved.begin[kFirstChild];
+}
+
 Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece,
                               bool gaps, Sum& sum) {
   sum.piece = piece;
@@ -197,7 +237,7 @@ Passed Traffic::pieces_passed(const Nest& nest, const Boundary& boundary, std::i
 
 // Words of a product, in pieces of the runs along the innermost dimension of the tensor's layout.
 std::int64_t Traffic::in_pieces(const Sum& sum, std::int64_t words) const {
-  const LoopId d = sum.tensor == kInput ? kLoopC : kLoopK;
+  const LoopId d = run_of(sum.tensor);
   if (sum.piece == 1 || words == 0 || shape_.extent[d] == 1) return words;
   const Factor& factor = *sum.factor[d];
   std::int64_t pieces = 0;

@@ -16,6 +16,18 @@ struct Boundary {
   int parent, child;
 };
 
+// A fan-out of limited bandwidth that the words of a boundary cross.
+struct Crossing {
+  std::size_t boundary;
+  int fanout;
+};
+
+// Of one word that a boundary moves, at least: words that pass the port of its parent, and lines
+// that miss (H10.8).
+struct Slowdown {
+  double words = 1, lines = 0;
+};
+
 // Whose words: those of all instances of the parent, of all units of the child, of the first
 // instance of the parent, of the first unit of the child.
 enum Side { kParents, kChildren, kFirstParent, kFirstChild, kSides };
@@ -47,8 +59,11 @@ class Traffic {
   Traffic(const Shape& shape, const Accelerator& accelerator, const Options& options);
 
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
+  const std::vector<Crossing>& crossings() const { return crossings_; }
+  Slowdown slowdown(std::size_t boundary) const;
 
-  // The same order. Only where they are `timed` are first parents and children counted.
+  // The same order: the boundaries, then the crossings, whose children are the fan-outs. Only where
+  // they are `timed` are first parents and children counted, of crossings nothing else.
   void count(const Nest& nest, bool timed, std::vector<Moved>& moved);
 
   // Steps of an element.
@@ -121,6 +136,8 @@ class Traffic {
   std::int64_t distinct(Sum sum);
   void add_passed(const Nest& nest, const Boundary& boundary, const Pieces& pieces, Sum& parent,
                   Moved& moved);
+  void add_crossing(const Nest& nest, const Boundary& boundary, int fanout, bool timed,
+                    Moved& moved);
   Passed pieces_passed(const Nest& nest, const Boundary& boundary, std::int64_t piece, bool gaps,
                        Sum& sum);
   Pieces pieces_of(const Boundary& boundary) const;
@@ -136,6 +153,7 @@ class Traffic {
   const Options& options_;
   std::vector<Boundary> boundaries_;
   std::vector<Pieces> pieces_;  // of each
+  std::vector<Crossing> crossings_;
   // The dimensions of pair axes, and those that are axes of a tensor by themselves.
   LoopSet sliding_;
   std::array<LoopSet, kTensors> singles_;

@@ -100,18 +100,18 @@ class Hierarchy {
   }
 
   // Of each boundary: tensor, parent and child by number, the MAC's being that of the elements; and
-  // of an access of each kind: energy in pJ, and cycles at the two ports of each element.
+  // of an access of each kind: energy in pJ, and cycles at the two ports of each element, at least.
+  // After them those of each fan-out of limited bandwidth, as a parent.
   py::list prices() const {
     py::list found;
-    const std::vector<hierarchy::Prices> prices = model_.prices();
     const int last = static_cast<int>(names_.size()) - 2;
-    for (std::size_t b = 0; b < prices.size(); ++b) {
-      const auto& [tensor, parent, child] = model_.boundaries()[b];
+    for (const auto& [between, prices] : model_.prices()) {
       py::list kinds;
-      for (const hierarchy::Price& each : prices[b]) {
+      for (const hierarchy::Price& each : prices) {
         kinds.append(py::make_tuple(each.energy_pj, each.port_cycles));
       }
-      found.append(py::make_tuple(static_cast<int>(tensor), parent, std::min(child, last), kinds));
+      found.append(py::make_tuple(static_cast<int>(between.tensor), between.parent,
+                                  std::min(between.child, last), kinds));
     }
     return found;
   }
@@ -138,6 +138,7 @@ class Hierarchy {
         take(each, "size", element.fanout.size);
         take(each, "together", element.fanout.together);
         take(each, "pj", element.fanout.pj);
+        take(each, "bw", element.fanout.bw);
       }
     }
     take(mac, "simd", accelerator.simd_lanes);
