@@ -343,21 +343,12 @@ class Port:
         return {w: n * beat for w, n in named(pieces).items() if w.startswith("parent")}
 
 
-def add_across(
-    nest: Nest,
-    boundary: tuple[str, int, int],
-    back: float,
-    steady: Ports,
-    by_child: dict[tuple[str, int], Ports],
-) -> None:
-    """Add what crosses fan-outs of limited bandwidth on the way between two holders (H6).
-
-    A share `back` of the outputs that leave comes back, or, of inputs and filters, is 0.
-    """
+def add_across(nest: Nest, boundary: Any, back: float, steady: Ports, by_child: Any) -> None:
+    """Add what crosses the fan-outs between two holders (H6); a share `back` of it comes back."""
     tensor, parent, child = boundary
     width = nest.elements[parent].get("width", {}).get(tensor, 8)
     for e in range(parent + 1, child):
-        if "bw" not in nest.elements[e] or "fanout" not in nest.elements[e]:
+        if not {"fanout", "bw"} <= nest.elements[e].keys():
             continue
         count = moved(nest, tensor, e, child)
         if not nest.options["exposed"]:
@@ -368,8 +359,8 @@ def add_across(
         if tensor == "O" and nest.options["psum"] == "bias":
             ends["fetch"] = count["parent_begin"]
         for part, words in ends.items() if child != nest.mac else ():
-            by_child[part, child].across[e] += width * words
-            steady.across[e] -= width * words
+            for ports, times in ((by_child[part, child], 1), (steady, -1)):
+                ports.across[e] += times * width * words
 
 
 def costs(row: dict[str, Any]) -> dict[str, Any]:

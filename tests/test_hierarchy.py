@@ -192,6 +192,16 @@ def test_the_worked_example_of_the_specification() -> None:
     figures = [getattr(cost, name) for name in FIGURES[:5]]
     assert figures == [25, 8, 10, 4, 11]
     assert cost.needed_bits["RF"] == 64
+    # Across the fan-out: 8 inputs and 2 filter words that both units get, then 2 others and 4
+    # outputs, 4 more in the end; or twice as many filter words.
+    for rate, apart, figures in (
+        (4, (), [40, 8, 20, 8, 12]),
+        (4, ("filter",), [48, 8, 24, 8, 16]),
+    ):
+        elements[1] = FanoutElement(name="X", size=2, bw=rate, apart=apart)
+        slowed = HierarchyEvaluator(evaluator.shape, Hierarchy(elements))
+        cost = cost_of(slowed, [[("K", 1)], [("P", 2)], []])
+        assert [getattr(cost, name) for name in FIGURES[:5]] == figures
 
 
 # ---- Statuses and capacities --------------------------------------------------------------------
@@ -257,28 +267,6 @@ def test_a_port_moves_whole_beats_and_waits_for_lines_of_what_exceeds_a_cache() 
     cached = replace(beats, cache=cache)
     cost = cost_of(HierarchyEvaluator(shape, Hierarchy([cached, L1])), [[], []])
     assert (cost.first_cycles, cost.last_cycles) == (26 + 3 * 3 * 1.5, 3)
-
-
-@pytest.mark.parametrize(
-    ("fanout", "cycles"),
-    [
-        # The example of H9: 8 inputs and 2 filter words that both units get, then 2 others and 4
-        # outputs, 4 more in the end.
-        ({"bw": 8}, (10, 11, 4)),
-        ({"bw": 4}, (20, 12, 8)),
-        # Four filter words, and then four.
-        ({"bw": 4, "apart": ("filter",)}, (24, 16, 8)),
-    ],
-)
-def test_a_fan_out_takes_what_crosses_it(fanout: Any, cycles: tuple[float, ...]) -> None:
-    elements = [
-        MemoryElement(name="DRAM", bw=8),
-        FanoutElement(name="X", size=2, **fanout),
-        MemoryElement(name="RF", read_bw=16, write_bw=8),
-    ]
-    evaluator = HierarchyEvaluator(Shape({"P": 4, "K": 2, "C": 2}), Hierarchy(elements))
-    cost = cost_of(evaluator, [[("K", 1)], [("P", 2)], []])
-    assert (cost.first_cycles, cost.port_cycles, cost.last_cycles) == cycles
 
 
 def test_steps_take_their_least_cycles_and_launches_the_port() -> None:

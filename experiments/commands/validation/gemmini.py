@@ -24,6 +24,7 @@ from maestro_env.base.errors import quoted
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shown.statistics import log_mean
 from maestro_env.experiments.shown.tables import Table
+from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
 
@@ -230,6 +231,9 @@ def agree(rows: Sequence[Measured]) -> None:
         "MACs / 256": np.array([row.shape.macs / ARRAY**2 for row in rows]),
         "Timeloop": np.array([row.timeloop_cycles for row in rows]),
         "largest of array and bytes / 16": bound(rows),
+        "least of any mapping, nothing fitted": np.array(
+            [lower_bound(row.shape, unfitted()).latency_cycles for row in rows]
+        ),
         "hierarchy, nothing fitted": latencies(rows, unfitted()),
         "hierarchy": model,
     }
