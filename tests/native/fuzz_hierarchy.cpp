@@ -60,7 +60,8 @@ ScorerSpec read_spec(Bytes& bytes) {
     if (is_memory) {
       elements.back().memory = read_memory(bytes, e, pool = part ? pool : e);
     } else {
-      elements.back().fanout = {positive(bytes), flags(bytes.byte()), bytes.byte() / 16.0};
+      elements.back().fanout = {positive(bytes), flags(bytes.byte()), bytes.byte() / 16.0,
+                                limit(bytes)};
     }
   }
   spec.accelerator.simd_lanes = 1 + bytes.below(4);
