@@ -10,7 +10,7 @@ import pytest
 from workload_helpers import conv, depthwise, gemm, same
 
 from maestro_env.base.errors import LayerError
-from maestro_env.workloads.finding import all_layers, find_layer, models
+from maestro_env.workloads.finding import all_layers, find_layer, find_network, models
 from maestro_env.workloads.layer import Layer
 
 CNNS = ("mobilenetv2", "resnet18", "resnet50", "vgg16", "alexnet")
@@ -64,11 +64,28 @@ def test_parameters_are_those_torchvision_publishes_bias(model: str, parameters:
     assert sum(map(weights, models()[model])) + sum(biases) == parameters
 
 
-@pytest.mark.parametrize("model", ["gpt2", "bert_base"])
-def test_a_transformer_layer_has_the_published_parameters(model: str) -> None:
+def transformer_macs(tokens: int, blocks: int = 12, width: int = 768) -> int:
+    """MACs of blocks: twelve width^2 of weights a token, and two products of attention."""
+    return blocks * tokens * (12 * width**2 + 2 * tokens * width)
+
+
+def test_the_formula_gives_the_macs_that_others_count() -> None:
+    """GPT-2 with its head at 128 tokens, BERT at 384: counted by ONNX's and PyTorch's graphs."""
+    assert round((transformer_macs(128) + 128 * 768 * 50257) / 1e9, 4) == 16.1141
+    assert round(transformer_macs(384) / 1e9, 4) == 35.3328
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "left_out"),
+    [("gpt2", 1024, 1024 * 768 * 50257), ("bert_base", 384, 768 * 768)],
+)
+def test_transformers_have_all_their_blocks(model: str, tokens: int, left_out: int) -> None:
+    network = find_network(model)
+    assert (network.macs, network.left_out_macs) == (transformer_macs(tokens), left_out)
     biases, norms = 9 * 768, 4 * 768
-    with_weights = [layer for layer in models()[model] if layer.count == 1]
-    assert sum(map(weights, with_weights)) + biases + norms == 7_087_872
+    with_weights = [layer for layer in models()[model] if layer.extents["K"] % 768 == 0]
+    counted = sum(layer.count * weights(layer) for layer in with_weights)
+    assert counted + 12 * (biases + norms) == 85_054_464
 
 
 @pytest.mark.parametrize(
@@ -96,12 +113,12 @@ def test_a_transformer_layer_has_the_published_parameters(model: str) -> None:
         ("alexnet_l1", conv(192, 64, 31, 5)),
         ("alexnet_l2", conv(384, 192, 15, 3)),
         ("alexnet_l5", gemm(1, 4096, 256 * 6 * 6)),
-        ("gpt2_l0", gemm(1024, 2304, 768)),
-        ("gpt2_l1", gemm(1024, 1024, 64, count=12)),
-        ("gpt2_l2", gemm(1024, 64, 1024, count=12)),
-        ("gpt2_l4", gemm(1024, 3072, 768)),
-        ("bert_base_l1", gemm(384, 384, 64, count=12)),
-        ("bert_base_l2", gemm(384, 64, 384, count=12)),
+        ("gpt2_l0", gemm(1024, 2304, 768, count=12)),
+        ("gpt2_l1", gemm(1024, 1024, 64, count=144)),
+        ("gpt2_l2", gemm(1024, 64, 1024, count=144)),
+        ("gpt2_l4", gemm(1024, 3072, 768, count=12)),
+        ("bert_base_l1", gemm(384, 384, 64, count=144)),
+        ("bert_base_l2", gemm(384, 64, 384, count=144)),
     ],
 )
 def test_known_layers(name: str, expected: Layer) -> None:

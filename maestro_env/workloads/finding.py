@@ -22,6 +22,7 @@ from maestro_env.workloads.layer import EXAMPLES as EXAMPLES
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.layer import parse_layer as parse_layer
 from maestro_env.workloads.network import Network, gather
+from maestro_env.workloads.zoo import LEFT_OUT
 from maestro_env.workloads.zoo import models as models
 
 # The name of a layer that is written out may look like a file's.
@@ -136,7 +137,7 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
             f"unknown network {quoted(text)}: {close_matches(text.lower(), zoo)}"
             f"allowed: {', '.join(zoo)}, {endings}"
         )
-    return gather(text, zoo[text])
+    return gather(text, zoo[text], LEFT_OUT.get(text, ()))
 
 
 def parse_dims(text: str) -> dict[str, int]:

@@ -1,7 +1,8 @@
-"""Networks layer by layer, at batch 1: five CNNs as torchvision runs them, two transformer layers.
+"""Networks layer by layer, at batch 1: five CNNs as torchvision runs them, two transformers.
 
 A layer is called ``<model>_l<i>``; ``i`` counts convolutions and linear layers from 0 in the order
-of their execution, so a residual block's downsampling shortcut follows its last convolution.
+of their execution, so a residual block's downsampling shortcut follows its last convolution. The
+blocks of a transformer are alike: the layers are those of one, counted for all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.network import LeftOut
 
 _CLASSES = 1000
 
@@ -148,19 +150,22 @@ def _mobilenetv2(net: _Network) -> None:
     net.linear(_CLASSES)
 
 
-def _transformer_layer(net: _Network, tokens: int) -> None:
-    """GPT-2 small (Radford et al., 2019) and BERT base (arXiv:1810.04805) share these widths.
+_WIDTH, _HEADS, _BLOCKS, _VOCABULARY = 768, 12, 12, 50257
+_GPT2_TOKENS = 1024
+
+
+def _transformer(net: _Network, tokens: int) -> None:
+    """GPT-2 small (Radford et al., 2019) and BERT base (arXiv:1810.04805) have these sizes.
 
     The products are query-key-value, scores, context, projection, feed-forward up and down.
     """
-    width, heads = 768, 12
-    head_width = width // heads
-    net.gemm(tokens, 3 * width, width)
-    net.gemm(tokens, tokens, head_width, count=heads)
-    net.gemm(tokens, head_width, tokens, count=heads)
-    net.gemm(tokens, width, width)
-    net.gemm(tokens, 4 * width, width)
-    net.gemm(tokens, width, 4 * width)
+    head_width = _WIDTH // _HEADS
+    net.gemm(tokens, 3 * _WIDTH, _WIDTH, count=_BLOCKS)
+    net.gemm(tokens, tokens, head_width, count=_BLOCKS * _HEADS)
+    net.gemm(tokens, head_width, tokens, count=_BLOCKS * _HEADS)
+    net.gemm(tokens, _WIDTH, _WIDTH, count=_BLOCKS)
+    net.gemm(tokens, 4 * _WIDTH, _WIDTH, count=_BLOCKS)
+    net.gemm(tokens, _WIDTH, 4 * _WIDTH, count=_BLOCKS)
 
 
 _WRITERS: Mapping[str, Callable[[_Network], None]] = {
@@ -169,9 +174,21 @@ _WRITERS: Mapping[str, Callable[[_Network], None]] = {
     "resnet50": partial(_resnet, block=_BOTTLENECK, depths=(3, 4, 6, 3)),
     "vgg16": _vgg16,
     "alexnet": _alexnet,
-    "gpt2": partial(_transformer_layer, tokens=1024),
-    "bert_base": partial(_transformer_layer, tokens=384),
+    "gpt2": partial(_transformer, tokens=_GPT2_TOKENS),
+    "bert_base": partial(_transformer, tokens=384),
 }
+
+
+def _head(name: str, macs: int) -> tuple[LeftOut, ...]:
+    return (LeftOut(name, "MatMul", macs, "the network of the zoo ends with its last block"),)
+
+
+# The vocabulary's product is of every token, the pooler's of the first alone.
+LEFT_OUT: Mapping[str, tuple[LeftOut, ...]] = {
+    "gpt2": _head("lm_head", _GPT2_TOKENS * _WIDTH * _VOCABULARY),
+    "bert_base": _head("pooler", _WIDTH * _WIDTH),
+}
+"""What comes after the layers of a network."""
 
 
 @cache
