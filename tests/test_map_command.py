@@ -99,6 +99,22 @@ def test_the_totals_are_those_of_the_mappings(
         assert [row["layer"] for row in csv.DictReader(file)] == [row["layer"] for row in rows]
 
 
+def test_inferences_count_the_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    from onnx_models import model, node, save, weights
+
+    shapes = {"x": ["batch", 2, 6, 6]}
+    path = save(tmp_path, model([node("Conv", "x w")], shapes, weights=[weights("w", 3, 2, 3, 3)]))
+    flags = ("--dim=batch=4", "--hardware=num_pes=16,clock_mhz=200", "--samples=20", "--nodes=0")
+    assert main([path, *flags, f"--out={tmp_path / 'out'}"]) == 0
+    assert "1 executions of 1 layers, batch of 4" in capsys.readouterr().out
+    *_, chosen = read(tmp_path / "out")["choices"]
+    assert chosen["real"]["latency_ms"] == pytest.approx(chosen["latency_cycles"] / 200e3)
+    assert chosen["real"]["inferences_per_second"] == pytest.approx(
+        4e3 / chosen["real"]["latency_ms"]
+    )
+
+
 def test_one_accelerator_has_the_buffers_of_the_worst_layer(network: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(network, out, "--objective=latency") == 0

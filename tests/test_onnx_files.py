@@ -222,6 +222,22 @@ def test_open_dimensions_are_asked_for_by_name(tmp_path: Path) -> None:
     assert dict(layer.extents) == {"N": 2, "K": 6, "C": 4, "Y": 9, "X": 9, "R": 3, "S": 3}
 
 
+@pytest.mark.parametrize(
+    ("shapes", "dims", "batch"),
+    [
+        (OPEN, {"batch": 4, "rows": 9}, 4),
+        ({"x": [5, 4, 9, 9]}, {}, 5),
+        ({"times": [7], "x": [5, 4, 9, 9]}, {}, 5),
+        ({"past": [2, 5], "x": ["Batch_size", 4, 9, 9]}, {"Batch_size": 3}, 3),
+    ],
+)
+def test_the_batch_is_called_so_or_comes_first(
+    tmp_path: Path, shapes: Any, dims: dict[str, int], batch: int
+) -> None:
+    path = save(tmp_path, model(CONV, {**shapes, "w": SHAPES["w"]}))
+    assert find_network(path, dims).batch == batch
+
+
 @pytest.mark.parametrize("size", [None, -1, 0])
 def test_a_dimension_without_a_name_has_that_of_its_place(tmp_path: Path, size: Any) -> None:
     path = save(tmp_path, model(CONV, SHAPES | {"x": [size, 4, 9, 9]}))

@@ -17,9 +17,10 @@ from maestro_env.hierarchy.shape import Shape
 
 def test_eyeriss_on_alexnet_has_the_published_units() -> None:
     """Chen et al., JSSC 2017: 4 images, 2.663 GMACs, in 115.3 ms at 278 mW and 200 MHz."""
-    found = RealFigures.of(115.3e-3 * 200e6, 278e-3 * 115.3e-3 * 1e9, 2.663e9, 200, {"DRAM": 8e9})
+    taken = 115.3e-3 * 200e6, 278e-3 * 115.3e-3 * 1e9
+    found = RealFigures.of(*taken, 2.663e9, 200, {"DRAM": 8e9}, batch=4)
     assert found.latency_ms == pytest.approx(115.3)
-    assert found.inferences_per_second == pytest.approx(34.7 / 4, rel=1e-3)
+    assert found.inferences_per_second == pytest.approx(34.7, rel=1e-3)
     assert found.energy_mj == pytest.approx(32.05, rel=1e-3)
     assert found.tops_per_watt == pytest.approx(0.166, rel=1e-2)
     assert found.memory_gb_per_s == pytest.approx({"DRAM": 1 / 0.1153})

@@ -202,7 +202,8 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield found_line(objective, value, above if bound else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
-    yield printable_name(f"{network.name} on {hardware.name}: {layers}")
+    batch = f", batch of {network.batch:,}" * (network.batch > 1)
+    yield printable_name(f"{network.name} on {hardware.name}: {layers}{batch}")
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.peak_macs_per_cycle
     utilization = macs / peak if math.isfinite(peak) else None
@@ -290,6 +291,7 @@ def _write(
         "hardware": mapped.layers[0].goal.describe()["hardware"],
         "objective": mapped.layers[0].goal.objective.name,
         "macs": network.macs,
+        "batch": network.batch,
         "left_out": [vars(each) for each in network.left_out],
         "notes": network.notes,
         "unmapped": mapped.unmapped,

@@ -133,6 +133,7 @@ class MappedNetwork:
                 sum(layer.count * layer.macs for layer, _ in self.mapped),
                 self.hardware.clock_mhz,
                 self._moved_bits(points),
+                self.network.batch,
             ),
             *buffers,
         )

@@ -15,7 +15,7 @@ class RealFigures:
 
     Args:
         latency_ms: in ms.
-        inferences_per_second: executions one after another.
+        inferences_per_second: inputs of executions one after another.
         energy_mj: in mJ.
         tops_per_watt: 10^12 operations per J, two a MAC.
         memory_gb_per_s: 10^9 bytes per second that each memory sends and takes on average, all of
@@ -36,6 +36,7 @@ class RealFigures:
         macs: int | float | None,
         clock_mhz: float | None,
         moved_bits: Mapping[str, float],
+        batch: int = 1,
     ) -> RealFigures:
         """Convert figures; an energy of 0 is one that is not known.
 
@@ -45,12 +46,13 @@ class RealFigures:
             macs: MACs.
             clock_mhz: in MHz.
             moved_bits: bits that each memory sends and takes, by name.
+            batch: inputs that an execution takes.
         """
         seconds = None if clock_mhz is None else latency_cycles / clock_mhz / 1e6
         operations = None if macs is None else OPERATIONS_PER_MAC * macs
         return cls(
             latency_ms=None if seconds is None else seconds * 1e3,
-            inferences_per_second=None if seconds is None else 1 / seconds,
+            inferences_per_second=None if seconds is None else batch / seconds,
             energy_mj=energy_nj / 1e6 if energy_nj else None,
             tops_per_watt=operations / energy_nj / 1e3 if energy_nj and operations else None,
             memory_gb_per_s=None

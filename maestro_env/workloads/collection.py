@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from maestro_env.base.errors import LayerError
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.lowering import TRANSPOSED, NotMapped, Work
-from maestro_env.workloads.network import LeftOut, Network, gather, short_name
+from maestro_env.workloads.lowering import TRANSPOSED, Convolution, NotMapped, Work
+from maestro_env.workloads.network import LeftOut, Network, common_batch, gather, short_name
 
 
 class Collection:
@@ -16,6 +16,9 @@ class Collection:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.batch: int | None = None
+        """Inputs that one execution takes; None for the batch of the convolutions."""
+        self._batches: set[int] = set()
         self.layers: list[Layer] = []
         """In the order of execution, repeats included."""
         self._left_out: list[LeftOut] = []
@@ -44,6 +47,7 @@ class Collection:
             self.leave_out(name, operator, known, str(error))
             return
         self.layers += layers
+        self._batches |= {work.batch for work in works if isinstance(work, Convolution)}
         for note in dict.fromkeys(note for work in works for note in work.notes):
             self.note(note, name)
             if note == TRANSPOSED:
@@ -64,7 +68,9 @@ class Collection:
         Raises:
             NetworkError: there is no layer.
         """
-        return gather(self._name, self.layers, self._left_out, map(self._sentence, self._noted))
+        batch = common_batch(self._batches) if self.batch is None else self.batch
+        notes = map(self._sentence, self._noted)
+        return gather(self._name, self.layers, self._left_out, notes, batch)
 
     def _sentence(self, note: str) -> str:
         first, *others = self._noted[note]

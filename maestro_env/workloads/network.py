@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from maestro_env.base.checks import MAX_NAME, require_integer, require_name, tuple_of
@@ -45,22 +45,25 @@ class Network:
             of first execution; ``Layer.count`` is the number of executions.
         left_out: unsupported operators with MACs.
         notes: what the layers approximate, and how, one sentence each.
+        batch: inputs that one execution of the network takes.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        NetworkError: no layers, two of one name, or two that compute the same.
+        NetworkError: no layers, two of one name, or two that compute the same; a batch below 1.
     """
 
     name: str
     layers: tuple[Layer, ...]
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
+    batch: int = 1
 
     def __post_init__(self) -> None:
         require_name("a network's name", self.name, NetworkError, "such as resnet50")
         for field, kind in (("layers", Layer), ("left_out", LeftOut), ("notes", str)):
             values = tuple_of(f"a network's {field}", getattr(self, field), kind, "one or more")
             object.__setattr__(self, field, values)
+        object.__setattr__(self, "batch", require_integer("batch", self.batch, NetworkError))
         if not self.layers:
             raise NetworkError(f"network {self.name}: no layers; allowed: at least one")
         self._check_distinct()
@@ -96,6 +99,7 @@ def gather(
     executed: Iterable[Layer],
     left_out: Iterable[LeftOut] = (),
     notes: Iterable[str] = (),
+    batch: int = 1,
 ) -> Network:
     """Count equal layers and return the network of them.
 
@@ -105,6 +109,7 @@ def gather(
             under the name of the first; a name that another layer has already gets a number.
         left_out: unsupported operators with MACs.
         notes: what is approximated; repeats are dropped.
+        batch: inputs that one execution takes.
 
     Raises:
         NetworkError: there is no layer; the message says what was left out.
@@ -125,7 +130,18 @@ def gather(
         replace(layer, name=each, count=require_integer("a count", counts[shape], NetworkError))
         for each, (shape, layer) in zip(names, first.items(), strict=True)
     )
-    return Network(short_name(name), layers, left_out, tuple(dict.fromkeys(notes)))
+    return Network(short_name(name), layers, left_out, tuple(dict.fromkeys(notes)), batch)
+
+
+def batch_of(inputs: Iterable[Sequence[int]]) -> int:
+    """Return the first dimension of the first shape that has two or more; 1 without one."""
+    return next((max(shape[0], 1) for shape in inputs if len(shape) > 1), 1)
+
+
+def common_batch(batches: Iterable[int]) -> int:
+    """Return the batch of a network of which parts have these: 1 unless they are alike."""
+    found = set(batches)
+    return max(found.pop(), 1) if len(found) == 1 else 1
 
 
 def short_name(text: str) -> str:

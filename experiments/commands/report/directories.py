@@ -89,7 +89,9 @@ def _network(directory: Path, entry: dict[str, Any]) -> Section:
     told = read_json(path) if path.exists() else {}
     left_out = tuple(LeftOut(**each) for each in told.get("left_out", ()))
     notes = tuple(told.get("notes", ()))
-    network = Network(entry["network"]["name"], tuple(layers), left_out, notes)
+    network = Network(
+        entry["network"]["name"], tuple(layers), left_out, notes, told.get("batch", 1)
+    )
     mapped = MappedNetwork(network, hardware, tuple(found), config)
     return section_of(mapped, command=told.get("command", ""))
 

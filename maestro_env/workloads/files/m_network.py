@@ -9,7 +9,7 @@ from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.workloads.layer import DIMENSIONS, Layer
-from maestro_env.workloads.network import Network, gather, short_name
+from maestro_env.workloads.network import Network, common_batch, gather, short_name
 
 _MAX_CHARACTERS = 2**24
 _NEGATIVE = re.compile(r"[:\s]-\s*[0-9]\w*")
@@ -34,7 +34,8 @@ def read_m_network(path: str | Path) -> Network:
     except (ReferenceDeath, LayerError) as error:
         raise NetworkError(f"{path} cannot be read as a network: {error}") from None
     transposed = any(layer.operator == "TRCONV" for layer in layers)
-    return gather(path.stem, layers, notes=[_TRANSPOSED] * transposed)
+    batch = common_batch(each.extents.get("N", 1) for each in layers if each.is_convolution)
+    return gather(path.stem, layers, notes=[_TRANSPOSED] * transposed, batch=batch)
 
 
 def layer_in_m(text: LayerText) -> Layer:

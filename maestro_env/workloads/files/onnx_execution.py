@@ -16,6 +16,7 @@ from onnx import TypeProto
 from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, attended, standard
 from maestro_env.workloads.files.onnx_tensors import ONNX, Tensor, infer, of_array, of_weights
+from maestro_env.workloads.network import batch_of, common_batch
 
 _RANDOM = re.compile("Bernoulli|Dropout|Multinomial|Random(Normal|Uniform)(Like)?")
 _DISAGREES = "the file has another shape than the one that follows from the inputs, which counts"
@@ -75,6 +76,12 @@ class Execution:
         self._written: dict[str, TypeProto] = {}
         self._steps: list[Step] = []
         inputs = [Tensor(each.type) for each in model.graph.input]
+        weights = {each.name for each in model.graph.initializer}
+        fed = zip(model.graph.input, inputs, strict=True)
+        shapes = [tensor.shape or () for value, tensor in fed if value.name not in weights]
+        named = [size for name, size in dims.items() if "batch" in name.lower()]
+        self.batch = common_batch(named) if named else batch_of(shapes)
+        """Inputs that one execution takes: the dimension called so, or the first one."""
         self._results = self._body(model.graph, inputs, ChainMap())
 
     def steps(self) -> list[Step]:

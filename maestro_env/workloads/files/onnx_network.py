@@ -48,6 +48,7 @@ def read_onnx(path: str | Path, dims: Mapping[str, int] | None = None) -> Networ
     """
     execution = open_onnx(path, dims)
     collection = Collection(Path(path).stem)
+    collection.batch = execution.batch
     for step in execution.steps():
         if step.times:
             _add(collection, step)

@@ -13,7 +13,7 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import LayerError, MissingExtraError, NetworkError
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.lowering import Product, Work
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.network import Network, batch_of
 from maestro_env.workloads.operators import (
     Shape,
     attention,
@@ -63,6 +63,7 @@ def from_torch(module: nn.Module, example_inputs: object, name: str | None = Non
     program = _export(module, example_inputs)
     for node, inside in _walk(program.graph_module):
         _add(collection, node, inside)
+    collection.batch = batch_of(_inputs(program))
     return collection.network()
 
 
@@ -82,6 +83,13 @@ def _export(module: nn.Module, inputs: object) -> Any:
             raise NetworkError(
                 f"torch.export cannot trace {type(module).__name__}: {line}"
             ) from error
+
+
+def _inputs(program: Any) -> list[Shape]:
+    """Return the shapes of the tensors that a program is given."""
+    given = set(program.graph_signature.user_inputs)
+    values = [node.meta["val"] for node in program.graph.nodes if node.name in given]
+    return [tuple(each.shape) for each in values if isinstance(each, torch.Tensor)]
 
 
 def _has_rule(operator: Any) -> bool:
