@@ -13,6 +13,7 @@ from mapper_helpers import Recorder, problem
 from maestro_env.evaluation.fronts import (
     Front,
     FrontEvaluator,
+    front_of_choices,
     least_product,
     product_of,
     totals_of,
@@ -61,6 +62,20 @@ def test_the_choice_of_a_network_is_the_least_of_all(layers: list[tuple[np.ndarr
     assert product_of(figures, counts, chosen) == min(
         product_of(figures, counts, each) for each in every
     )
+
+
+@given(st.lists(st.tuples(clouds, st.integers(1, 4)), min_size=1, max_size=4), st.integers(1, 9))
+def test_a_thinned_front_keeps_what_some_weighting_chooses(
+    layers: list[tuple[np.ndarray, int]], most: int
+) -> None:
+    figures, counts = [each for each, _ in layers], [count for _, count in layers]
+    every = product(*(range(len(each)) for each in figures))
+    whole = numbered(np.array([totals_of(figures, counts, each) for each in every])).figures
+    np.testing.assert_array_equal(front_of_choices(figures, counts).figures, whole)
+    thinned = front_of_choices(figures, counts, most).figures
+    assert {*map(tuple, thinned)} <= {*map(tuple, whole)}
+    for weight in (0.01, 0.3, 1.0, 4.0, 99.0):
+        assert (thinned @ (1, weight)).min() == pytest.approx((whole @ (1, weight)).min())
 
 
 def test_the_least_of_a_sum_is_not_the_sum_of_the_leasts() -> None:

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -56,6 +56,11 @@ def read(out: Path) -> dict:
     return json.loads((out / "network.json").read_text())
 
 
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def problem(row: dict) -> Problem:
     layer = Layer(row["operator"], _extents(row["dimensions"]))
     return Problem(MapSpace(layer, find_hardware(HARDWARE)))
@@ -79,7 +84,7 @@ def test_the_totals_are_those_of_the_mappings(
         cost, status = problem(row).evaluate_mapping(mapping)
         assert status == "ok"
         assert (cost.latency_cycles, cost.energy_nj) == (row["latency_cycles"], row["energy_nj"])
-        assert cost.latency_cycles * cost.energy_nj >= row["objective"] >= row["bound"] > 0
+        assert cost.latency_cycles * cost.energy_nj == row["objective"] >= row["bound"] > 0
         costs.append((row["count"], cost))
     each, chosen = found["choices"]
     latency = sum(count * cost.latency_cycles for count, cost in costs)
@@ -95,8 +100,45 @@ def test_the_totals_are_those_of_the_mappings(
     shown = capsys.readouterr().out
     assert "\\n" not in shown
     assert "net on small: 6 executions of 5 layers" in shown
-    with (out / "layers.csv").open(newline="") as file:
-        assert [row["layer"] for row in csv.DictReader(file)] == [row["layer"] for row in rows]
+    table = csv_rows(out / "layers.csv")
+    for choice in (each, chosen):
+        own = [row for row in table if row["choice"] == choice["name"]]
+        assert [row["layer"] for row in own] == [row["layer"] for row in rows]
+        for row in own:
+            value = float(row["latency_cycles"]) * float(row["energy_nj"])
+            assert float(row["objective"]) == value
+            assert float(row["gap"]) == value / float(row["bound"]) - 1
+        for name in ("latency_cycles", "energy_nj"):
+            sums = sum(int(row["count"]) * float(row[name]) for row in own)
+            assert sums == pytest.approx(choice[name])
+    assert len(table) == 2 * len(rows)
+
+
+@pytest.mark.parametrize("hardware", [HARDWARE, "gemmini"])
+def test_the_front_of_a_network_adds_up_mappings_of_its_layers(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], hardware: str
+) -> None:
+    out = tmp_path / "out"
+    few = ("--samples=25", "--front=25", "--nodes=0")
+    assert main([network, f"--hardware={hardware}", f"--out={out}", *few]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) <= 40
+    assert max(map(len, shown[:-2])) <= 80
+    files = {row["layer"]: out / "layers" / f"{row['layer']}.json" for row in read(out)["layers"]}
+    fronts = {name: json.loads(path.read_text())["front"] for name, path in files.items()}
+    counts = [row["count"] for row in read(out)["layers"]]
+    table, names = csv_rows(out / "front.csv"), ("latency_cycles", "energy_nj")
+    for row in table:
+        parts = [front[int(row[name])] for name, front in fronts.items()]
+        for place, name in enumerate(names):
+            sums = math.fsum(n * part[place] for n, part in zip(counts, parts, strict=True))
+            assert float(row[name]) == sums
+    for first, second in pairwise(table):
+        assert float(first["latency_cycles"]) < float(second["latency_cycles"])
+        assert float(first["energy_nj"]) > float(second["energy_nj"])
+    assert [*map(table[0].get, fronts)] == ["0"] * 5
+    assert [*map(table[-1].get, fronts)] == [str(len(each) - 1) for each in fronts.values()]
+    assert min(float(row["edp"]) for row in table) == read(out)["choices"][-1]["edp"]
 
 
 def test_inferences_count_the_batch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,14 +180,14 @@ def test_one_accelerator_has_the_buffers_of_the_worst_layer(network: str, tmp_pa
 def test_the_choice_is_the_least_of_the_fronts(network: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(network, out, "--nodes=0") == 0
-    found = read(out)
-    fronts = []
+    found, fronts = read(out), []
+    bests = {row["layer"]: float(row["objective"]) for row in csv_rows(out / "layers.csv")[:5]}
     for row in found["layers"]:
         front = json.loads((out / "layers" / f"{row['layer']}.json").read_text())["front"]
         vectors = np.array([vector for *_, vector in front], dtype=np.int32)
         figures = np.array([figures for *figures, _ in front])
         np.testing.assert_array_equal(problem(row).evaluate(vectors).metrics[:, :2], figures)
-        assert figures.prod(axis=1).min() == row["objective"]
+        assert figures.prod(axis=1).min() == bests[row["layer"]]
         # As few as can be tried all.
         fronts.append([(row["count"], *each) for each in figures.tolist()])
     if math.prod(map(len, fronts)) < 10**6:

@@ -6,21 +6,22 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from maestro_env.accelerators.finding import chips_with, hardware_names
+from maestro_env.evaluation.fronts import Front
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.network.layer_search import (
     OF_ANY_MEMORIES,
-    SearchedLayer,
     SearchSettings,
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from maestro_env.experiments.network.networks import map_layers
-from maestro_env.experiments.pages.headline import found_line, take
+from maestro_env.experiments.network.told import Row, print_network
 from maestro_env.experiments.pages.sections import Choice, bottleneck
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import (
@@ -34,6 +35,7 @@ from maestro_env.experiments.search.goals import (
 from maestro_env.experiments.search.library import add_to_library, find_library
 from maestro_env.experiments.shell import cli, flags
 from maestro_env.experiments.shell.files import (
+    csv_cell,
     distinct_name,
     ensure_directory,
     safe_name,
@@ -51,7 +53,6 @@ from maestro_env.experiments.shell.flags import (
     threads_option,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Table, printable_name, shown_gap, significant
 from maestro_env.experiments.store.running import Running
 from maestro_env.models import ANY_MEMORIES
 from maestro_env.prior.proposals import PROPOSALS, load_prior
@@ -115,17 +116,10 @@ class Config(AnyProblemConfig, _NetworkFlags):
 
 
 _HEADER = (
-    *("layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),
+    *("choice", "layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),
     *("latency_share", "energy_share", "objective", "bound", "gap", "bottleneck", "found_by"),
     *("samples", "vector"),
 )
-
-
-_Row = dict[str, Any]
-"""What the tables tell of a layer, by the names of ``_HEADER``."""
-
-# Of the sums over layers.
-_ROUNDING = 1e-12
 
 
 def execute(config: Config) -> int:
@@ -177,108 +171,60 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
 def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
     network = mapped.network
+    closing = [*left_out_lines(network), *network.notes]
     if mapped.mapped:
-        choices, bound, command = mapped.choices(), mapped.bound, _command(config)
-        note = schema_note(config, [each.goal for each in mapped.layers])
-        rows = list(_rows(mapped, choices[-1]))
+        choices, command = mapped.choices(), _command(config)
+        rows = [list(_rows(mapped, each)) for each in choices]
+        front = mapped.front() if len(choices) > 1 else None
         _write(mapped, rows, choices, command, directory)
         write_report([section_of(mapped, command=command)], directory / "network.md")
-        print_lines(*_headline(mapped, choices[-1], bound), "")
-        _brief_layers(rows, note).print()
-        print_lines("", f"page: {PROGRAM} report {shlex.quote(str(directory))}")
-        print_lines(f"all tables: {directory / 'network.md'}")
-    print_lines(*left_out_lines(network), *network.notes)
+        if front is not None:
+            _write_front(mapped, front, directory)
+        note = schema_note(config, [each.goal for each in mapped.layers])
+        page = f"page: {PROGRAM} report {shlex.quote(str(directory))}"
+        places = (page, f"all tables: {directory / 'network.md'}")
+        closing = [*filter(None, [note]), *places, *closing]
+        print_network(mapped, rows, choices[-1], front, closing)
+    else:
+        print_lines(*closing)
     for why, names in mapped.why_unmapped.items():
         print_errors(f"failed: no valid mapping of {', '.join(names)} was found: {why}")
     return cli.FAILED if mapped.unmapped else 0
 
 
-def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Iterator[str]:
-    """Yield the lines that say what was found, and the loop nest of the slowest layer."""
-    network, hardware = mapped.network, mapped.hardware
-    objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
-    gap = value / bound - 1 if bound else math.nan
-    above = "the proven optimum" if gap < _ROUNDING else f"at most {gap:.2%} above the optimum"
-    yield found_line(objective, value, above if bound else "")
-    executions = sum(layer.count for layer in network.layers)
-    layers = f"{executions} executions of {len(network.layers)} layers"
-    batch = f", batch of {network.batch:,}" * (network.batch > 1)
-    yield printable_name(f"{network.name} on {hardware.name}: {layers}{batch}")
-    macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
-    peak = choice.latency_cycles * hardware.peak_macs_per_cycle
-    utilization = macs / peak if math.isfinite(peak) else None
-    yield from take(choice.latency_cycles, choice.energy_nj, utilization, hardware, choice.real)
-    if mapped.unmapped:
-        yield printable_name(
-            f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}"
-        )
-    if choice.area_um2 is not None:
-        area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
-        yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
-    cycles = [
-        layer.count * cost.latency_cycles
-        for (layer, _), cost in zip(mapped.mapped, choice.costs, strict=True)
-    ]
-    slowest = int(np.argmax(cycles))
-    layer, found = mapped.mapped[slowest]
-    yield ""
-    yield printable_name(
-        f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:"
-    )
-    problem = found.goal.problem
-    yield from problem.show(problem.space.decode(choice.vectors[slowest])).split("\n")
-
-
-def _brief_layers(layers: Sequence[_Row], note: str) -> Table:
-    """Return the table of the layers that fits a terminal."""
-    rows = [
-        (
-            *(row["layer"], row["bottleneck"], row["found_by"], row["count"]),
-            *(f"{row[share]:.1%}" for share in ("latency_share", "energy_share")),
-            shown_gap(row["gap"]),
-        )
-        for row in layers
-    ]
-    columns = ("count", "latency", "energy", "above\nbound")
-    return Table("", ("layer", "bottleneck", "found by"), columns, rows, note)
-
-
-def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[_Row]:
-    """Yield what the tables tell of every layer."""
+def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[Row]:
+    """Yield what the tables tell of every layer, by the names of ``_HEADER``."""
     for (layer, found), cost, vector in zip(
         mapped.mapped, chosen.costs, chosen.vectors, strict=True
     ):
         problem = found.goal.problem
-        slowest = bottleneck(problem, problem.space.decode(vector))
+        point = np.array([vector], dtype=np.int32)
+        value = float(problem.score(point, found.goal.objective)[0][0])
         values = (
-            *(layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
+            *(chosen.name, layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
             *(cost.latency_cycles, cost.energy_nj),
             layer.count * cost.latency_cycles / chosen.latency_cycles,
             layer.count * cost.energy_nj / chosen.energy_nj,
-            *(_best(found), found.bound, found.gap if math.isfinite(found.gap) else None),
-            *(slowest, found.found_by, found.samples, list(vector)),
+            *(value, found.bound, value / found.bound - 1 if found.bound else None),
+            bottleneck(problem, problem.space.decode(vector)),
+            *(found.found_by, found.samples, list(vector)),
         )
         yield dict(zip(_HEADER, values, strict=True))
 
 
-def _best(found: SearchedLayer) -> float:
-    assert found.best is not None
-    return float(found.values[found.best])
-
-
 def _write(
     mapped: MappedNetwork,
-    rows: Sequence[_Row],
+    rows: Sequence[Sequence[Row]],
     choices: Sequence[Choice],
     command: str,
     directory: Path,
 ) -> None:
-    """Write the network as JSON and CSV, and the mapping of every layer."""
-    cells = ([_cell(row[name]) for name in _HEADER] for row in rows)
+    """Write the network as JSON and CSV, and the mapping of every layer of the last choice."""
+    cells = ([_cell(row[name]) for name in _HEADER] for row in chain(*rows))
     write_csv(directory / "layers.csv", _HEADER, cells)
     folder = directory / "mappings"
     ensure_directory(folder)
-    for (_, found), row in zip(mapped.mapped, rows, strict=True):
+    for (_, found), row in zip(mapped.mapped, rows[-1], strict=True):
         problem = found.goal.problem
         mapping = problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
@@ -298,9 +244,18 @@ def _write(
         "bound": mapped.bound,
         "command": command,
         "choices": [_described(each) for each in choices],
-        "layers": rows,
+        "layers": rows[-1],
     }
     write_json(directory / "network.json", entry)
+
+
+def _write_front(mapped: MappedNetwork, front: Front, directory: Path) -> None:
+    """Write all choices of the front: what each takes, and its row of the front of every layer."""
+    layers = (str(csv_cell(layer.name)) for layer, _ in mapped.mapped)
+    header = ("latency_cycles", "energy_nj", "edp", *layers)
+    rows = zip(front.figures.tolist(), front.points.tolist(), strict=True)
+    cells = ([*figures, math.prod(figures), *chosen] for figures, chosen in rows)
+    write_csv(directory / "front.csv", header, cells)
 
 
 def _command(config: Config) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.fronts import Powers, least_product
+from maestro_env.evaluation.fronts import Front, Powers, front_of_choices, least_product
 from maestro_env.experiments.network.layer_search import SearchedLayer, powers_of
 from maestro_env.experiments.pages.sections import Choice, Curve, Found, Section, distinct
 from maestro_env.experiments.pages.writer import write_report
@@ -100,9 +100,21 @@ class MappedNetwork:
 
     def best_of_network(self) -> Choice:
         """Return the mappings of the layers' fronts whose product of totals is least."""
-        figures = [found.front.figures for _, found in self.mapped]
-        counts = [layer.count for layer, _ in self.mapped]
-        return self._choice("best of the network", least_product(figures, counts, self.powers))
+        return self._choice("best of the network", least_product(*self._fronts, self.powers))
+
+    def front(self) -> Front:
+        """Return the choices of mappings that no other one beats in both latency and energy.
+
+        Points are the row of the front of every layer that has a mapping, int32[F, L]; figures
+        are the totals. See ``front_of_choices`` for what it may lack.
+        """
+        return front_of_choices(*self._fronts)
+
+    @property
+    def _fronts(self) -> tuple[list[np.ndarray], list[int]]:
+        """The figures of the fronts of the layers, and their counts."""
+        layers, found = zip(*self.mapped, strict=True)
+        return [each.front.figures for each in found], [each.count for each in layers]
 
     def report(self, path: Path | str) -> None:
         """Write a report: a page for ``.html`` (extra ``report``), else ``.md`` or ``.csv``.

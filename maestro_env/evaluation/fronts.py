@@ -1,9 +1,9 @@
-"""Fronts: mappings of which none is better in both latency and energy, and a network's choice."""
+"""Fronts: mappings of which none is better in both latency and energy, and a network's choices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,8 @@ from maestro_env.mapspace.space import Points
 
 FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
 """Columns of a batch's metrics that fronts are of."""
+
+_MOST_CHOICES = 1000
 
 Powers = tuple[int, int]
 """How often latency and energy are factors of an objective."""
@@ -87,8 +89,68 @@ def least_product(
         counts: how often each layer is executed.
         powers: of total latency and of total energy.
     """
+    return min(_corners(figures), key=lambda chosen: product_of(figures, counts, chosen, powers))
+
+
+def front_of_choices(
+    figures: Sequence[NDArray[np.float64]], counts: Sequence[int], most: int = _MOST_CHOICES
+) -> Front:
+    """Return the front of all choices of a row for every layer: the rows as points, and the totals.
+
+    Layers are added one by one to the front of those before. A front of more than ``most`` choices
+    is thinned evenly, so that the last one may lack some; it always has those that are least for
+    some weighting of latency against energy, and so what ``least_product`` chooses.
+
+    Args:
+        figures: of every layer, as for ``least_product``.
+        counts: how often each layer is executed.
+        most: choices that are kept, beside those least for some weighting.
+    """
+    sums = Front(np.empty((1, 0), dtype=np.int32), np.zeros((1, 2)))
+    for rows, count in zip(figures, counts, strict=True):
+        totals = (sums.figures[:, np.newaxis] + count * rows).reshape(-1, 2)
+        kept = Front.of(np.arange(len(totals), dtype=np.int32)[:, np.newaxis], totals)
+        places = np.unique(np.linspace(0, len(kept.points) - 1, most).round().astype(np.int64))
+        before, row = np.divmod(kept.points[places, 0], len(rows))
+        points = np.column_stack([sums.points[before], row]).astype(np.int32)
+        sums = Front(points, kept.figures[places])
+    choices = [*sums.points.tolist(), *_corners(figures)]
+    exact = [totals_of(figures, counts, each) for each in choices]
+    return Front.of(np.array(choices, dtype=np.int32), np.array(exact))
+
+
+def representatives(
+    figures: NDArray[np.float64], first: int, most: int, near: float = 0.0
+) -> tuple[list[int], float]:
+    """Return some rows of a front, in its order, and how near the others are to one of these.
+
+    One by one comes the row that is farthest from all before it, as long as it is farther than
+    ``near``. How far a row is from another is the share by which the other is more in some figure,
+    whichever is most (the additive epsilon of Zitzler et al., IEEE TEVC 2003, on logarithms).
+
+    Args:
+        figures: positive ones, the less the better, float64[F, K]; F at least 1.
+        first: the row to begin with.
+        most: rows that are returned.
+        near: a share.
+    """
+    logs = np.log(figures)
+    # Of each row from each other one (columns).
+    far = (logs[np.newaxis] - logs[:, np.newaxis]).max(axis=2)
+    chosen = [first]
+    while len(chosen) < min(most, len(figures)):
+        left = far[:, chosen].min(axis=1)
+        if left.max() <= math.log1p(near):
+            break
+        chosen.append(int(left.argmax()))
+    return sorted(chosen), float(np.expm1(far[:, chosen].min(axis=1).max()))
+
+
+def _corners(figures: Sequence[NDArray[np.float64]]) -> Iterator[list[int]]:
+    """Yield the choices that are least for some weighting, the fastest first."""
     hulls = [_hull(each) for each in figures]
     chosen = [hull[0] for hull in hulls]
+    yield list(chosen)
     # Energy saved for a cycle more, and the layer and row it is saved by; the most first.
     steps = sorted(
         (
@@ -97,12 +159,9 @@ def least_product(
             for one, other in pairwise(hull)
         ),
     )
-    best, least = list(chosen), product_of(figures, counts, chosen, powers)
     for _, layer, row in steps:
         chosen[layer] = row
-        if (product := product_of(figures, counts, chosen, powers)) < least:
-            best, least = list(chosen), product
-    return best
+        yield list(chosen)
 
 
 def totals_of(

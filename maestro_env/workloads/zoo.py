@@ -180,7 +180,7 @@ _WRITERS: Mapping[str, Callable[[_Network], None]] = {
 
 
 def _head(name: str, macs: int) -> tuple[LeftOut, ...]:
-    return (LeftOut(name, "MatMul", macs, "the network of the zoo ends with its last block"),)
+    return (LeftOut(name, "MatMul", macs, "it follows the last block"),)
 
 
 # The vocabulary's product is of every token, the pooler's of the first alone.

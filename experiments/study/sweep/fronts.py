@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.evaluation.fronts import representatives
 from maestro_env.experiments.shell.files import read_record
 from maestro_env.experiments.shown.tables import Table, figure, named, shown_gap
 from maestro_env.experiments.study.sweep.grid_axes import axes_of
@@ -58,26 +59,15 @@ def least_edp(entry: Mapping[str, Any]) -> dict[str, Any] | None:
 def some_of(front: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], float]:
     """Return at most a dozen accelerators of a front, in its order, and how near the others are.
 
-    The first chosen has the least EDP. Then, one by one, comes the one that is farthest from all
-    before it, as long as it is farther than a search may err. How far an accelerator is from
-    another is the share by which the other takes more latency, energy or area, whichever is most
-    (the additive epsilon of Zitzler et al., IEEE TEVC 2003, on logarithms): every accelerator of
-    the front is as near as is returned to one of those chosen.
+    The first of these ``representatives`` has the least EDP; they are farther apart than a search
+    may err.
     """
     if not front:
         return [], 0.0
-    figures = np.log([[float(each[name]) for name in _COMPARED] for each in front])
-    # Of each accelerator (rows) from each other one (columns).
-    far = (figures[np.newaxis] - figures[:, np.newaxis]).max(axis=2)
-    chosen = [int(np.argmin([float(each["edp"]) for each in front]))]
-    while len(chosen) < min(_MOST_TOLD, len(front)):
-        left = far[:, chosen].min(axis=1)
-        if left.max() <= math.log1p(error_of(front) or 0.0):
-            break
-        chosen.append(int(left.argmax()))
-    return [front[each] for each in sorted(chosen)], float(
-        np.expm1(far[:, chosen].min(axis=1).max())
-    )
+    figures = np.array([[float(each[name]) for name in _COMPARED] for each in front])
+    least = int(np.argmin([float(each["edp"]) for each in front]))
+    chosen, distance = representatives(figures, least, _MOST_TOLD, error_of(front) or 0.0)
+    return [front[each] for each in chosen], distance
 
 
 def error_of(front: Iterable[Mapping[str, Any]]) -> float | None:
