@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from sweep_helpers import rows as table
 from test_codesign import brute_force, figures_of
 
 from maestro_env.accelerators.entries import bits_text, sized_bits
-from maestro_env.accelerators.finding import chips_with, find_hierarchy
+from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.technologies import find_technology
@@ -162,17 +163,29 @@ def test_a_search_for_all_finds_the_front(done: Path, tmp_path: Path) -> None:
     assert table(tmp_path / "out" / "front.csv") == table(done / "front.csv")
 
 
-def test_energies_follow_the_sizes(done: Path) -> None:
+def test_energies_of_the_file_stay_and_others_follow_the_sizes(done: Path) -> None:
     chip, cmos = find_hierarchy(str(done.parent / "chip.yaml")), find_technology("cmos40")
-    axes = {"glb_bits": (2**13, 2**15), "units_size": (2,)}
-    small, large = Grid(chip, cmos, axes, 1e9).fitting.values()
-    priced = with_energies(chip, cmos)
-    for found in (small, large):
+    axes = {"glb_bits": (2**13, 2**15), "sums_bits": (2**12, 2**16), "units_size": (2,)}
+    grid = Grid(chip, cmos, axes, 1e9).fitting
+    priced, energies = with_energies(chip, cmos), {}
+    for (glb, sums, _), found in grid.items():
         assert isinstance(found, Hierarchy)
         assert found.elements[0] == priced.elements[0]
-        assert found.elements[2:4] == priced.elements[2:4]
-    energies = [each.elements[1].read_pj_per_bit for each in (small, large)]  # type: ignore
-    assert 0 < energies[0] < energies[1] < 7
+        assert found.elements[1] == replace(chip.elements[1], capacity_bits=glb)  # type: ignore
+        energies[sums] = found.elements[2].read_pj_per_bit  # type: ignore[union-attr]
+    assert priced.elements[2].read_pj_per_bit == energies[2**12] < energies[2**16]  # type: ignore
+    assert "Energies that the file has hold at every size" in (done / "front.md").read_text()
+
+
+@pytest.mark.parametrize("own", ["eyeriss", "maestro"])
+def test_two_buffers_keep_the_energies_of_their_file(own: str) -> None:
+    text = f"num_pes=8,l1_bytes=512,l2_bytes=4096,technology={own}"
+    grid = make_grid(Config("alexnet", hardware=text, num_pes="8", l1_bytes="512", area=9.0))
+    base, cmos = find_hardware(text), find_technology("cmos40")
+    for made in grid.fitting.values():
+        sized = replace(made, technology=cmos)
+        assert made.areas == sized.areas
+        assert made.energies == (sized if own == "maestro" else base).energies
 
 
 @pytest.mark.parametrize("name", chips_with("memories"))

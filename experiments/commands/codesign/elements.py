@@ -63,9 +63,9 @@ def standard_axes(base: Hierarchy) -> dict[str, Values]:
 
 
 def sized(base: Hierarchy, technology: Technology, values: Mapping[str, int]) -> Hierarchy:
-    """Return an accelerator with other sizes, by axis, and the energies of a technology.
+    """Return an accelerator with other sizes, by axis.
 
-    A memory of another capacity has them even where the base has energies of its own.
+    Where the base has no energies, a technology has them by size; its own hold at every size.
     """
     elements = [_sized(each, values.get(_axis(each))) for each in base.elements]
     axes = axes_of(values)
@@ -78,7 +78,7 @@ def _sized(element: Element, size: int | None) -> Element:
         return element
     if isinstance(element, FanoutElement):
         return replace(element, size=size)
-    return replace(element, capacity_bits=size, read_pj_per_bit=0.0, write_pj_per_bit=0.0)
+    return replace(element, capacity_bits=size)
 
 
 def _sizable(base: Hierarchy) -> Iterator[Element]:

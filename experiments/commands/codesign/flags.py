@@ -55,8 +55,9 @@ class _Designs:
     technology: str | None = option(
         None,
         f"technology of all accelerators: {', '.join(WITH_AREAS)}; {DEFAULT.name} as GAMMA has "
-        "areas and no energy of main memory; or fields as in a file (default: that of "
-        "--hardware if it has two buffers and areas, else the first for its words)",
+        "areas and no energy of main memory; or fields as in a file (default: that of --hardware "
+        "if it has two buffers, with areas of the first for its words where it has none; else, "
+        "and for maestro, the first for its words); energies of a file with all memories stay",
         value="name",
     )
     search: int | None = option(

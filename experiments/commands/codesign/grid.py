@@ -129,7 +129,8 @@ def make_grid(config: Config) -> Grid:
 def _technology(config: Config, base: Accelerator) -> Technology:
     """Return the technology that flags ask for; else that of the base, or the first for its words.
 
-    It has areas, or is the default of two buffers.
+    It has areas, those of the first if the base has energies alone, or is the default of two
+    buffers.
     """
     two_buffers = has_levels(base)
     if (given := config.technology) is None:
@@ -141,7 +142,8 @@ def _technology(config: Config, base: Accelerator) -> Technology:
             words = cast(Hierarchy, base).word_bits / 8
         for technology in fitting:
             if technology.has_areas and technology.word_bytes in (None, words):
-                return technology
+                own = cast(Hardware, base).technology if two_buffers else DEFAULT
+                return technology if own in (DEFAULT, technology) else _on(technology, own)
         raise UsageError(
             f"--hardware {config.hardware} has words of {words:g} B, for which no "
             "technology with areas is known; give --technology"
@@ -154,6 +156,12 @@ def _technology(config: Config, base: Accelerator) -> Technology:
             ", or fields with mac_um2, register_um2 and sram_um2"
         )
     return technology
+
+
+def _on(areas: Technology, own: Technology) -> Technology:
+    """Return the areas of one technology with the energies of another one."""
+    silicon = {name: getattr(areas, name) for name in ("mac_um2", "register_um2", "sram_um2")}
+    return replace(own, name=f"{own.name or 'given'}-on-{areas.name}", **silicon)
 
 
 def _axes(config: Config, base: Accelerator) -> dict[str, Values]:

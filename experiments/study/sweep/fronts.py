@@ -110,6 +110,8 @@ def _note(entry: Mapping[str, Any], told: int, distance: float) -> str:
         "networks and main memory add none. Latency and energy are sums over all executions of "
         "the layers."
     ]
+    if entry.get("own_energies"):
+        parts.append("Energies that the file has hold at every size.")
     if told < len(front):
         parts.append(
             f"The table has {told} of them, which stand for the others: for each other one, one in "
