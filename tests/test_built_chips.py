@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +29,9 @@ UNITS = {
     "nvdla": [32, 64],
     "simba": [16, 8, 8],
     "tpu_v1": [256, 256],
+    "tpu_v4i": [4, 128, 128],
 }
-TOPS = {"eyeriss": 0.0672, "nvdla": 4.096, "tpu_v1": 91.75}
+TOPS = {"eyeriss": 0.0672, "nvdla": 4.096, "tpu_v1": 91.75, "tpu_v4i": 137.6}
 
 
 def test_chips_have_the_published_arrays_and_peaks() -> None:
@@ -70,7 +72,7 @@ def test_the_table_of_chips_is_that_of_their_files() -> None:
     clocks = {name: find_hierarchy(name).clock_mhz for name in UNITS}
     assert [(name, macs, clock) for name, macs, clock in rows] == [
         (name, f"{math.prod(UNITS[name]):,}", f"{clocks[name]:,.0f}" if clocks[name] else "unknown")
-        for name in ("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla")
+        for name in ("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla", "tpu_v4i")
     ]
 
 
@@ -89,14 +91,17 @@ def test_all_units_of_a_chip_can_work(name: str) -> None:
         for each in chip.elements
     ]
     chip = replace(chip, elements=elements)
-    # Filters along the first fan-out, channels along the others, every tile of one word.
-    dims = ["K", *"CR"[: len(units) - 1]]
-    shape = Shape({**dict(zip(dims, units, strict=True)), "P": 4})
-    loops = iter([[(dim, 1)] for dim in dims])
-    mapping = [
-        next(loops) if isinstance(each, FanoutElement) else [("P", 1)] * (not index)
-        for index, each in enumerate(chip.elements)
-    ]
+    # Along each fan-out the first dimension that its loops may have, every tile of one word.
+    loops, extents = [], Counter({"Q": 4})
+    for each in reversed(chip.elements):
+        if isinstance(each, FanoutElement) and each.rules.dims:
+            dim, *_ = each.rules.dims
+            extents[dim] = max(extents[dim], 1)
+            loops.append([(dim, extents[dim])])
+            extents[dim] *= each.size or 1
+        else:
+            loops.append([])
+    shape, mapping = Shape(dict(extents)), [[("Q", 1)], *loops[-2::-1]]
     cost, status = HierarchyEvaluator(shape, chip).evaluate(mapping)
     assert status == "ok"
     assert cost is not None

@@ -15,6 +15,7 @@ from hierarchy_simulator import Nest, costs, moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     Cache,
@@ -305,7 +306,8 @@ def test_bounds_of_short_runs_and_large_tensors_are_nearly_reached() -> None:
     # The filter words, of 8 bits, are in lines of 64 that miss for 3.44 cycles.
     product = ("gemm:M=1,N=4096,K=4096", blocks, 4096**2 * (8 / 75.4 + 3.44 / 64))
     for layer, mapping, least in (depthwise, product):
-        evaluator = HierarchyEvaluator(find_layer(layer), find_hierarchy("gemmini"))
+        free = constrained(find_hierarchy("gemmini"), "none")
+        evaluator = HierarchyEvaluator(find_layer(layer), free)
         cost, _ = evaluator.evaluate(mapping)
         assert cost is not None
         bound = lower_bound(evaluator.layer, evaluator.hierarchy).latency_cycles

@@ -14,6 +14,8 @@ from hierarchy_simulator import broken_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     FanoutElement,
@@ -24,8 +26,11 @@ from maestro_env.accelerators.hierarchy import (
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError
+from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.status import OK
+from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.rules import broken_rule
 from maestro_env.hierarchy.shape import Shape
@@ -132,9 +137,12 @@ def test_vectors_obey_the_rules_of_any_accelerator(seed: int) -> None:
     space = _space(layer, hierarchy, refused=True)
     if space is None:
         return
-    numbers = np.random.default_rng(seed)
+    numbers, problem = np.random.default_rng(seed), HierarchyProblem(space)
     points = space.sample(10, numbers)
-    masks = Masks(HierarchyProblem(space))
+    rows = problem.evaluate(points)
+    cycles = rows.metrics[rows.status == OK, METRICS.index("latency_cycles")]
+    assert (cycles >= problem.lower_bounds["latency_cycles"] * (1 - 1e-9)).all()
+    masks = Masks(problem)
     if masks.complete:
         points = np.concatenate([points, masks.sample(5, numbers)])
     clipped = space.clipped(points)
@@ -193,3 +201,10 @@ def test_rules_that_leave_no_mapping_are_refused() -> None:
     )
     with pytest.raises(MapSpaceError, match="L1 allows tiles of K that are smaller than 3"):
         HierarchySpace(_GEMM, ruled)
+
+
+def test_a_bound_knows_which_units_have_no_loop() -> None:
+    # A depthwise layer has one input and one output channel a group: one unit works, MAC by MAC.
+    layer, gemmini = find_layer("mobilenetv2_l1"), find_hierarchy("gemmini")
+    free = lower_bound(layer, constrained(gemmini, "none")).compute_cycles
+    assert lower_bound(layer, gemmini).compute_cycles == layer.macs > 100 * free

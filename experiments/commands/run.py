@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,8 @@ def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     yield found_line(goal.objective, value, above)
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
-    yield printable_name(f"{place(contest.layer, goal)}, found by {found}{seed}")
+    line = printable_name(f"{place(contest.layer, goal)}, found by {found}{seed}")
+    yield from wrap(line, 80, break_on_hyphens=False, break_long_words=False)
     yield from taken_by(goal.problem, best.best_point or ())
 
 

@@ -109,6 +109,12 @@ ANY_LOOPS = LoopRules()
 """No rule."""
 
 
+def looping(rules: Sequence[LoopRules], element: int) -> list[str]:
+    """Return the dimensions that may have a loop at an element, given the rules of each."""
+    whole = {dim for inside in rules[element + 1 :] for dim in inside.whole}
+    return [dim for dim in DIMS if rules[element].allows(dim) and dim not in whole]
+
+
 def _require(what: str, named: Collection[str], allowed: Sequence[str]) -> None:
     known = tuple_of(what, named, str, f"some of {', '.join(allowed)}")
     for place, each in enumerate(known):

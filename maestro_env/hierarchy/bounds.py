@@ -111,9 +111,13 @@ def lower_bound(
 
 
 def _compute_cycles(floors: CostFloors) -> float:
-    extents = sorted(floors.evaluator.shape.native())
+    spatial = {dim for dims in floors.spatial.values() for dim in dims}
+    extents = sorted(size for dim, size in floors.size.items() if dim in spatial)
+    # One unit works through all others.
+    alone = math.prod(size for dim, size in floors.size.items() if dim not in spatial)
     units = floors.units(0, len(floors.evaluator.hierarchy.elements))
-    return float(math.ceil(least_steps(extents, int(units)) / floors.evaluator.hierarchy.mac.simd))
+    steps = alone * least_steps(extents, int(units))
+    return float(math.ceil(steps / floors.evaluator.hierarchy.mac.simd))
 
 
 def _least(floors: CostFloors, prices: Values, flows: Values, shares: Values) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
-from maestro_env.accelerators.loop_rules import DIMS
+from maestro_env.accelerators.loop_rules import DIMS, looping
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
@@ -99,6 +99,7 @@ class CostFloors:
         size: extents by dimension.
         macs: of the layer.
         evaluator: the model.
+        spatial: of each fan-out, by number, the most units of each dimension.
     """
 
     def __init__(self, evaluator: HierarchyEvaluator) -> None:
@@ -107,6 +108,11 @@ class CostFloors:
         self.words = tensor_words(evaluator.shape)
         self.size = dict(zip(DIMS, evaluator.shape.native(), strict=True))
         self._elements, self._mac = evaluator.hierarchy.native()
+        self.spatial = {
+            element: self._spatial(element)
+            for element, each in enumerate(self._elements)
+            if "size" in each
+        }
         sharing = _sharing(evaluator.shape, self.size)
         self.boundaries = [
             Boundary(
@@ -129,11 +135,21 @@ class CostFloors:
             together: only of fan-outs that serve all their units of a tensor at once.
         """
         units = 1
-        for element in self._elements[first:end]:
-            if "size" in element and (together is None or element["together"][together]):
-                units *= element["size"]
+        for element, most in self.spatial.items():
+            shared = together is None or self._elements[element]["together"][together]
+            if first <= element < end and shared:
+                units *= min(self._elements[element]["size"], math.prod(most.values()))
         # Every unit at work executes a MAC.
         return min(units, self.macs)
+
+    def _spatial(self, element: int) -> dict[str, int]:
+        """Return the most units of each dimension that may have a loop at a fan-out (H2.1)."""
+        rules = self.evaluator.hierarchy.rules
+        most = rules[element].units
+        return {
+            dim: min(self.size[dim], most.get(dim, self.size[dim]))
+            for dim in looping(rules, element)
+        }
 
     @cached_property
     def limits(self) -> list[Limit]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from maestro_env import _native
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
-from maestro_env.accelerators.loop_rules import DIMS, INDEXING
+from maestro_env.accelerators.loop_rules import DIMS, INDEXING, looping
 from maestro_env.base.checks import MAX_INT, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
@@ -276,13 +276,8 @@ class HierarchySpace(Space):
 
     def _loops(self, index: int) -> _Loops:
         """Return the dimensions that may have a loop at an element."""
-        rules, inside = self.hardware.rules[index], self.hardware.rules[index + 1 :]
-        whole = {letter for each in inside for letter in each.whole}
-        dims = {
-            letter: dim
-            for dim in self.extents
-            if (letter := self._letter(dim)) not in whole and rules.allows(letter)
-        }
+        rules, allowed = self.hardware.rules[index], looping(self.hardware.rules, index)
+        dims = {letter: dim for dim in self.extents if (letter := self._letter(dim)) in allowed}
         first = [dims.pop(letter) for letter in rules.outermost if letter in dims]
         last = [dims.pop(letter) for letter in rules.innermost if letter in dims]
         return _Loops(first, list(dims.values()), last[::-1])
