@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -106,12 +106,10 @@ def test_the_totals_are_those_of_the_mappings(
         assert [row["layer"] for row in own] == [row["layer"] for row in rows]
         for row in own:
             value = float(row["latency_cycles"]) * float(row["energy_nj"])
-            assert float(row["objective"]) == value
-            assert float(row["gap"]) == value / float(row["bound"]) - 1
-        for name in ("latency_cycles", "energy_nj"):
-            sums = sum(int(row["count"]) * float(row[name]) for row in own)
-            assert sums == pytest.approx(choice[name])
-    assert len(table) == 2 * len(rows)
+            told = [float(row[name]) for name in ("objective", "gap")]
+            assert told == [value, value / float(row["bound"]) - 1]
+        sums = sum(int(row["count"]) * float(row["latency_cycles"]) for row in own)
+        assert sums == choice["latency_cycles"]
 
 
 @pytest.mark.parametrize("hardware", [HARDWARE, "gemmini"])
@@ -119,24 +117,18 @@ def test_the_front_of_a_network_adds_up_mappings_of_its_layers(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], hardware: str
 ) -> None:
     out = tmp_path / "out"
-    few = ("--samples=25", "--front=25", "--nodes=0")
-    assert main([network, f"--hardware={hardware}", f"--out={out}", *few]) == 0
+    assert main([network, f"--hardware={hardware}", f"--out={out}", *QUICK[::2], "--nodes=0"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) <= 40
     assert max(map(len, shown[:-2])) <= 80
-    files = {row["layer"]: out / "layers" / f"{row['layer']}.json" for row in read(out)["layers"]}
-    fronts = {name: json.loads(path.read_text())["front"] for name, path in files.items()}
-    counts = [row["count"] for row in read(out)["layers"]]
-    table, names = csv_rows(out / "front.csv"), ("latency_cycles", "energy_nj")
+    counts = {row["layer"]: row["count"] for row in read(out)["layers"]}
+    files = {name: (out / "layers" / f"{name}.json").read_text() for name in counts}
+    fronts = {name: json.loads(text)["front"] for name, text in files.items()}
+    table = csv_rows(out / "front.csv")
     for row in table:
-        parts = [front[int(row[name])] for name, front in fronts.items()]
-        for place, name in enumerate(names):
-            sums = math.fsum(n * part[place] for n, part in zip(counts, parts, strict=True))
-            assert float(row[name]) == sums
-    for first, second in pairwise(table):
-        assert float(first["latency_cycles"]) < float(second["latency_cycles"])
-        assert float(first["energy_nj"]) > float(second["energy_nj"])
-    assert [*map(table[0].get, fronts)] == ["0"] * 5
+        for place, name in enumerate(("latency_cycles", "energy_nj")):
+            parts = (counts[each] * fronts[each][int(row[each])][place] for each in fronts)
+            assert float(row[name]) == math.fsum(parts)
     assert [*map(table[-1].get, fronts)] == [str(len(each) - 1) for each in fronts.values()]
     assert min(float(row["edp"]) for row in table) == read(out)["choices"][-1]["edp"]
 
@@ -150,11 +142,9 @@ def test_inferences_count_the_batch(tmp_path: Path, capsys: pytest.CaptureFixtur
     flags = ("--dim=batch=4", "--hardware=num_pes=16,clock_mhz=200", "--samples=20", "--nodes=0")
     assert main([path, *flags, f"--out={tmp_path / 'out'}"]) == 0
     assert "1 executions of 1 layers, batch of 4" in capsys.readouterr().out
-    *_, chosen = read(tmp_path / "out")["choices"]
-    assert chosen["real"]["latency_ms"] == pytest.approx(chosen["latency_cycles"] / 200e3)
-    assert chosen["real"]["inferences_per_second"] == pytest.approx(
-        4e3 / chosen["real"]["latency_ms"]
-    )
+    chosen = read(tmp_path / "out")["choices"][-1]
+    per_second = chosen["real"]["inferences_per_second"]
+    assert per_second == pytest.approx(4 * 200e6 / chosen["latency_cycles"])
 
 
 def test_one_accelerator_has_the_buffers_of_the_worst_layer(network: str, tmp_path: Path) -> None:

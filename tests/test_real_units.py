@@ -17,7 +17,7 @@ from maestro_env.hierarchy.shape import Shape
 
 def test_eyeriss_on_alexnet_has_the_published_units() -> None:
     """Chen et al., JSSC 2017: 4 images, 2.663 GMACs, in 115.3 ms at 278 mW and 200 MHz."""
-    taken = 115.3e-3 * 200e6, 278e-3 * 115.3e-3 * 1e9
+    taken = (115.3e-3 * 200e6, 278e-3 * 115.3e-3 * 1e9)
     found = RealFigures.of(*taken, 2.663e9, 200, {"DRAM": 8e9}, batch=4)
     assert found.latency_ms == pytest.approx(115.3)
     assert found.inferences_per_second == pytest.approx(34.7, rel=1e-3)

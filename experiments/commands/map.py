@@ -170,8 +170,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
 
 def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
-    network = mapped.network
-    closing = [*left_out_lines(network), *network.notes]
+    closing = [*left_out_lines(mapped.network), *mapped.network.notes]
     if mapped.mapped:
         choices, command = mapped.choices(), _command(config)
         rows = [list(_rows(mapped, each)) for each in choices]
@@ -182,8 +181,8 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
             _write_front(mapped, front, directory)
         note = schema_note(config, [each.goal for each in mapped.layers])
         page = f"page: {PROGRAM} report {shlex.quote(str(directory))}"
-        places = (page, f"all tables: {directory / 'network.md'}")
-        closing = [*filter(None, [note]), *places, *closing]
+        tables = f"all tables: {directory / 'network.md'}"
+        closing = [*filter(None, (note, page, tables)), *closing]
         print_network(mapped, rows, choices[-1], front, closing)
     else:
         print_lines(*closing)
@@ -251,11 +250,10 @@ def _write(
 
 def _write_front(mapped: MappedNetwork, front: Front, directory: Path) -> None:
     """Write all choices of the front: what each takes, and its row of the front of every layer."""
-    layers = (str(csv_cell(layer.name)) for layer, _ in mapped.mapped)
-    header = ("latency_cycles", "energy_nj", "edp", *layers)
+    layers = [str(csv_cell(layer.name)) for layer, _ in mapped.mapped]
     rows = zip(front.figures.tolist(), front.points.tolist(), strict=True)
     cells = ([*figures, math.prod(figures), *chosen] for figures, chosen in rows)
-    write_csv(directory / "front.csv", header, cells)
+    write_csv(directory / "front.csv", ["latency_cycles", "energy_nj", "edp", *layers], cells)
 
 
 def _command(config: Config) -> str:

@@ -105,8 +105,7 @@ class MappedNetwork:
     def front(self) -> Front:
         """Return the choices of mappings that no other one beats in both latency and energy.
 
-        Points are the row of the front of every layer that has a mapping, int32[F, L]; figures
-        are the totals. See ``front_of_choices`` for what it may lack.
+        ``front_of_choices`` says what it may lack; its points are rows of the layers' fronts.
         """
         return front_of_choices(*self._fronts)
 

@@ -21,8 +21,8 @@ Row = dict[str, Any]
 
 # Of a terminal; and lines of a table: its headers and the one below them.
 _LINES, _WIDTH, _HEADERS = 40, 80, 3
-# Rows of each table for which the loop nest gives way, and the most of the front.
-_LEAST_LAYERS, _LEAST_FRONT, _MOST_FRONT = 6, 3, 5
+# Rows of the layers for which the loop nest gives way, and of the front.
+_LEAST_LAYERS, _MOST_FRONT = 6, 4
 # Of the sums over layers.
 _ROUNDING = 1e-12
 
@@ -43,21 +43,16 @@ def print_network(
         front: of all choices; None where only one is known.
         closing: the last lines.
     """
-    head, nest = list(_headline(mapped, choice)), list(_slowest(mapped, choice))
-    tables = _HEADERS if front is None else 2 * _HEADERS + 2
-    # Empty lines are above the loop nest, the tables and the last lines.
-    room = _LINES - len(head) - tables - len(closing) - 4
-    told = 0 if front is None else min(len(front.points), _MOST_FRONT)
-    least = min(told, _LEAST_FRONT) + min(len(rows[-1]), _LEAST_LAYERS)
-    if room - len(nest) < least:
+    head, nest = list(_headline(mapped, choice)), list(_slowest(mapped, rows[-1]))
+    below = 0 if front is None else min(len(front.points), _MOST_FRONT) + _HEADERS + 2
+    room = _LINES - len(head) - _HEADERS - below - len(closing) - 3
+    if room - len(nest) < min(len(rows[-1]), _LEAST_LAYERS):
         nest = [f"{nest[0]} network.md has its loop nest"]
-    room -= len(nest)
-    told = min(told, max(room - len(rows[-1]), _LEAST_FRONT))
     print_lines(*head, "", *nest, "")
-    _print_layers(rows, room - told)
+    _print_layers(rows, max(room - len(nest), _LEAST_LAYERS))
     if front is not None:
         print_lines("")
-        _print_front(mapped, front, told)
+        _print_front(mapped, front)
     print_lines("", *closing)
 
 
@@ -85,60 +80,47 @@ def _headline(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
         yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
 
 
-def _slowest(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
+def _slowest(mapped: MappedNetwork, rows: Sequence[Row]) -> Iterator[str]:
     """Yield the layer that takes most of the time, and its loop nest."""
-    cycles = [
-        layer.count * cost.latency_cycles
-        for (layer, _), cost in zip(mapped.mapped, choice.costs, strict=True)
-    ]
-    slowest = int(np.argmax(cycles))
-    layer, found = mapped.mapped[slowest]
-    yield printable_name(
-        f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:"
+    (_, found), row = max(
+        zip(mapped.mapped, rows, strict=True), key=lambda each: each[1]["latency_share"]
     )
+    yield printable_name(f"{row['layer']}, which takes {row['latency_share']:.0%} of the time:")
     problem = found.goal.problem
-    for line in problem.show(problem.space.decode(choice.vectors[slowest])).split("\n"):
+    for line in problem.show(problem.space.decode(np.array(row["vector"]))).split("\n"):
         yield from wrap(line, _WIDTH, subsequent_indent="  ")
 
 
 def _print_layers(rows: Sequence[Sequence[Row]], room: int) -> None:
-    """Print the layers in so many lines: those that take most time, in their order."""
+    """Print the layers in so many lines; if these are too few, those that take most time."""
     every = list(zip(rows[0], rows[-1], strict=True))
-    ranked = sorted(every, key=lambda each: -each[1]["latency_share"])
-    most = len(every) if len(every) <= room else max(room - 1, 1)
-    slowest = {row["layer"] for _, row in ranked[:most]}
+    shown = every
+    if len(every) > room:
+        shown = sorted(every, key=lambda each: -each[1]["latency_share"])[: room - 1]
     cells = [
         (
             *(row["layer"], row["bottleneck"], row["found_by"], row["count"]),
             *(f"{row[share]:.1%}" for share in ("latency_share", "energy_share")),
             shown_gap(best["gap"]),
         )
-        for best, row in every
-        if row["layer"] in slowest
+        for best, row in shown
     ]
     columns = ("count", "latency", "energy", "best above\nbound")
     Table("", ("layer", "bottleneck", "found by"), columns, cells).print()
-    if most < len(every):
-        print_lines(f"layers that take most time: {most} of {len(every)}; layers.csv has all")
+    if len(shown) < len(every):
+        print_lines(f"layers that take most time: {len(shown)} of {len(every)}; layers.csv has all")
 
 
-def _print_front(mapped: MappedNetwork, front: Front, most: int) -> None:
+def _print_front(mapped: MappedNetwork, front: Front) -> None:
     """Print some of the front, the best of the network among them."""
     figures = front.figures
     best = int((figures ** np.array(mapped.powers)).prod(axis=1).argmin())
-    told, distance = representatives(figures, best, most)
-    names = {
-        0: "least latency",
-        len(figures) - 1: "least energy",
-        best: "best of the network",
-    }
+    told, distance = representatives(figures, best, _MOST_FRONT)
+    names = {0: "least latency", len(figures) - 1: "least energy"} | {best: "best of the network"}
     rows = [
-        (
-            names.get(row, ""),
-            *(f"{each:,.0f}" for each in figures[row]),
-            significant(float(figures[row].prod()), 5),
-        )
+        (names.get(row, ""), f"{latency:,.0f}", f"{energy:,.0f}", significant(latency * energy, 5))
         for row in told
+        for latency, energy in [figures[row].tolist()]
     ]
     columns = ("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ")
     Table("", ("choice of mappings",), columns, rows).print()

@@ -18,8 +18,6 @@ from maestro_env.mapspace.space import Points
 FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
 """Columns of a batch's metrics that fronts are of."""
 
-_MOST_CHOICES = 1000
-
 Powers = tuple[int, int]
 """How often latency and energy are factors of an objective."""
 
@@ -93,18 +91,13 @@ def least_product(
 
 
 def front_of_choices(
-    figures: Sequence[NDArray[np.float64]], counts: Sequence[int], most: int = _MOST_CHOICES
+    figures: Sequence[NDArray[np.float64]], counts: Sequence[int], most: int = 1000
 ) -> Front:
     """Return the front of all choices of a row for every layer: the rows as points, and the totals.
 
     Layers are added one by one to the front of those before. A front of more than ``most`` choices
     is thinned evenly, so that the last one may lack some; it always has those that are least for
     some weighting of latency against energy, and so what ``least_product`` chooses.
-
-    Args:
-        figures: of every layer, as for ``least_product``.
-        counts: how often each layer is executed.
-        most: choices that are kept, beside those least for some weighting.
     """
     sums = Front(np.empty((1, 0), dtype=np.int32), np.zeros((1, 2)))
     for rows, count in zip(figures, counts, strict=True):
@@ -115,8 +108,8 @@ def front_of_choices(
         points = np.column_stack([sums.points[before], row]).astype(np.int32)
         sums = Front(points, kept.figures[places])
     choices = [*sums.points.tolist(), *_corners(figures)]
-    exact = [totals_of(figures, counts, each) for each in choices]
-    return Front.of(np.array(choices, dtype=np.int32), np.array(exact))
+    exact = np.array([totals_of(figures, counts, each) for each in choices])
+    return Front.of(np.array(choices, dtype=np.int32), exact)
 
 
 def representatives(
@@ -132,7 +125,7 @@ def representatives(
         figures: positive ones, the less the better, float64[F, K]; F at least 1.
         first: the row to begin with.
         most: rows that are returned.
-        near: a share.
+        near: a share of a figure.
     """
     logs = np.log(figures)
     # Of each row from each other one (columns).

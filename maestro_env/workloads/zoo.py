@@ -7,7 +7,7 @@ blocks of a transformer are alike: the layers are those of one, counted for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 from maestro_env.workloads.layer import Layer
@@ -151,7 +151,7 @@ def _mobilenetv2(net: _Network) -> None:
 
 
 _WIDTH, _HEADS, _BLOCKS, _VOCABULARY = 768, 12, 12, 50257
-_GPT2_TOKENS = 1024
+_GPT2_TOKENS, _AFTER = 1024, "it follows the last block"
 
 
 def _transformer(net: _Network, tokens: int) -> None:
@@ -179,14 +179,10 @@ _WRITERS: Mapping[str, Callable[[_Network], None]] = {
 }
 
 
-def _head(name: str, macs: int) -> tuple[LeftOut, ...]:
-    return (LeftOut(name, "MatMul", macs, "it follows the last block"),)
-
-
-# The vocabulary's product is of every token, the pooler's of the first alone.
-LEFT_OUT: Mapping[str, tuple[LeftOut, ...]] = {
-    "gpt2": _head("lm_head", _GPT2_TOKENS * _WIDTH * _VOCABULARY),
-    "bert_base": _head("pooler", _WIDTH * _WIDTH),
+# The head's product is of every token, the pooler's of the first alone.
+LEFT_OUT: Mapping[str, Sequence[LeftOut]] = {
+    "gpt2": [LeftOut("lm_head", "MatMul", _GPT2_TOKENS * _WIDTH * _VOCABULARY, _AFTER)],
+    "bert_base": [LeftOut("pooler", "MatMul", _WIDTH * _WIDTH, _AFTER)],
 }
 """What comes after the layers of a network."""
 

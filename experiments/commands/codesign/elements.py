@@ -63,10 +63,7 @@ def standard_axes(base: Hierarchy) -> dict[str, Values]:
 
 
 def sized(base: Hierarchy, technology: Technology, values: Mapping[str, int]) -> Hierarchy:
-    """Return an accelerator with other sizes, by axis.
-
-    Where the base has no energies, a technology has them by size; its own hold at every size.
-    """
+    """Return an accelerator of other sizes; its energies hold at all, a technology has the rest."""
     elements = [_sized(each, values.get(_axis(each))) for each in base.elements]
     axes = axes_of(values)
     name = "-".join(f"{each.label}_{each.short(values[each.name])}" for each in axes)

@@ -63,7 +63,9 @@ def from_torch(module: nn.Module, example_inputs: object, name: str | None = Non
     program = _export(module, example_inputs)
     for node, inside in _walk(program.graph_module):
         _add(collection, node, inside)
-    collection.batch = batch_of(_inputs(program))
+    given = set(program.graph_signature.user_inputs)
+    fed = (node.meta["val"] for node in program.graph.nodes if node.name in given)
+    collection.batch = batch_of(each.shape for each in fed if isinstance(each, torch.Tensor))
     return collection.network()
 
 
@@ -83,13 +85,6 @@ def _export(module: nn.Module, inputs: object) -> Any:
             raise NetworkError(
                 f"torch.export cannot trace {type(module).__name__}: {line}"
             ) from error
-
-
-def _inputs(program: Any) -> list[Shape]:
-    """Return the shapes of the tensors that a program is given."""
-    given = set(program.graph_signature.user_inputs)
-    values = [node.meta["val"] for node in program.graph.nodes if node.name in given]
-    return [tuple(each.shape) for each in values if isinstance(each, torch.Tensor)]
 
 
 def _has_rule(operator: Any) -> bool:
