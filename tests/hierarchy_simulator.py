@@ -305,8 +305,7 @@ class Ports:
             if "bw" in memory:
                 ways = [(out + into) / memory["bw"]]
             most = max(most, *(self.waits[memory.get("memory")] + way for way in ways))
-        rates = {e: bits / self.nest.elements[e]["bw"] for e, bits in self.across.items()}
-        return max(most, *rates.values()) if rates else most
+        return max([most, *(bits / self.nest.elements[e]["bw"] for e, bits in self.across.items())])
 
 
 class Port:

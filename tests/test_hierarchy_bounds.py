@@ -177,8 +177,7 @@ def test_no_mapping_of_a_chip_costs_less(chip: str, slow: bool, mappings: int) -
         ]
         hierarchy = replace(hierarchy, elements=[replace(DRAM, gaps=True), *elements])
     for layer in ("conv:K=3,C=5,Y=14,X=15,R=3,S=3", "mobilenetv2_l1", "gemm:M=7,N=300,K=50"):
-        space = HierarchySpace(find_layer(layer), priced(hierarchy, technology))
-        problem = HierarchyProblem(space)
+        problem = HierarchyProblem(HierarchySpace(find_layer(layer), priced(hierarchy, technology)))
         metrics = problem.evaluate(Masks(problem).sample(mappings, rng)).metrics
         for name, bound in problem.lower_bounds.items():
             assert 0 < bound <= metrics[:, METRICS.index(name)].min() * ROUNDING, layer
