@@ -85,7 +85,6 @@ def test_the_example_of_the_page_is_the_file() -> None:
 def test_all_units_of_a_chip_can_work(name: str) -> None:
     plain = {"step_cycles": 0, "load_cycles": 0}
     chip = find_hierarchy(name)
-    units = units_of(chip)
     elements = [
         replace(each, **plain) if isinstance(each, MemoryElement) else each
         for each in chip.elements

@@ -72,7 +72,7 @@ def _ruled(hierarchy: Hierarchy, rng: random.Random) -> Hierarchy:
     return replace(hierarchy, elements=elements)
 
 
-def _row(shape: Shape, hierarchy: Hierarchy, mapping: NestMapping) -> dict[str, Any]:
+def row_of(shape: Shape, hierarchy: Hierarchy, mapping: NestMapping) -> dict[str, Any]:
     """Return a mapping as the simulator reads it."""
     kinds = {MemoryElement: "memory", FanoutElement: "fanout"}
     return {
@@ -112,7 +112,7 @@ _ALL = _every(_FREE)
 def test_a_space_has_exactly_the_mappings_that_obey(seed: int) -> None:
     hierarchy = _ruled(_FREE.hardware, random.Random(seed))
     shape = _FREE.evaluator.shape
-    obeying = {each for each in _ALL if not broken_rules(_row(shape, hierarchy, each))}
+    obeying = {each for each in _ALL if not broken_rules(row_of(shape, hierarchy, each))}
     assert obeying == {each for each in _ALL if not broken_rule(hierarchy, shape, each)}
     tiles = any(rules.tiles for rules in hierarchy.rules)
     if space := _space(_FREE.layer, hierarchy, refused=tiles or not obeying):
@@ -148,7 +148,7 @@ def test_vectors_obey_the_rules_of_any_accelerator(seed: int) -> None:
     clipped = space.clipped(points)
     for point, short in zip(points, clipped, strict=True):
         mapping = space.decode(point)
-        assert not broken_rules(_row(space.evaluator.shape, hierarchy, mapping))
+        assert not broken_rules(row_of(space.evaluator.shape, hierarchy, mapping))
         assert space.decode(short) == mapping
         np.testing.assert_array_equal(space.encode(mapping), short)
 
