@@ -22,11 +22,7 @@ from maestro_env.workloads.network import Network
 # The distinct products of a block of Llama-3-8B, 128 tokens.
 _SIZES = ((4096, 4096, 2), (1024, 4096, 2), (14336, 4096, 2), (4096, 14336, 1), (128, 128, 64))
 LLAMA = [find_layer(f"gemm:M=128,N={n},K={k},count={times}") for n, k, times in _SIZES]
-NETWORKS = (
-    find_network("mobilenetv2"),
-    find_network("resnet18"),
-    Network("llama3_8b", tuple(LLAMA)),
-)
+NETWORKS = [*map(find_network, ("mobilenetv2", "resnet18")), Network("llama3_8b", tuple(LLAMA))]
 
 
 def dims_of(mapped: MappedNetwork) -> str:
@@ -52,9 +48,8 @@ def main() -> None:
                 for hardware in (accelerator, constrained(accelerator, "none"))
             )
             ratio = ruled.best_of_network().edp / free.best_of_network().edp
-            print(
-                f"| `{chip}` | {network.name} | {ratio:.2f} | {dims_of(ruled)} | {dims_of(free)} |"
-            )
+            dims = f"{dims_of(ruled)} | {dims_of(free)}"
+            sys.stdout.write(f"| `{chip}` | {network.name} | {ratio:.2f} | {dims} |\n")
             sys.stdout.flush()
 
 
