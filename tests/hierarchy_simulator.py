@@ -191,12 +191,16 @@ def boundaries(nest: Nest) -> Iterator[tuple[str, int, int]]:
 
 
 def broken_rules(row: dict[str, Any]) -> set[tuple[str, str]]:
-    """Return element and name of each rule that a mapping breaks (H2.1), by executing its loops.
+    """Return element and name of each rule that a mapping breaks (H2.1).
+
+    Whether a tensor stays shows as its loops are executed.
 
     An element has `rules`: lists of dims and tensors, or sizes by dim, by their names.
     """
     nest, found = Nest(row), set()
     loops = [loop for loop in nest.loops if nest.cuts(loop)]
+
+    whole = dict(zip(DIMS, map(len, nest.whole), strict=True))
 
     def boxes(element: int) -> list[Box]:
         above = [loop for loop in loops if loop[0] < element]
@@ -204,8 +208,9 @@ def broken_rules(row: dict[str, Any]) -> set[tuple[str, str]]:
 
     for element, each in enumerate(nest.elements):
         name, rules = each.get("memory") or each["fanout"], each.get("rules", {})
-        first, here = boxes(element)[0], [loop for loop in loops if loop[0] == element]
-        extent = dict(zip(DIMS, map(len, first), strict=True))
+        here = [loop for loop in loops if loop[0] == element]
+        # The first box is the largest.
+        extent = whole | {dim: tile for above, dim, tile, _ in loops if above < element}
         if {dim for _, dim, _, _ in here} - set(rules.get("dims", DIMS)):
             found.add((name, "dims"))
         units = {dim: math.ceil(extent[dim] / tile) for _, dim, tile, _ in here}
@@ -213,7 +218,6 @@ def broken_rules(row: dict[str, Any]) -> set[tuple[str, str]]:
             found.add((name, "units"))
         if any(extent[dim] > most for dim, most in rules.get("tiles", {}).items()):
             found.add((name, "tiles"))
-        whole = dict(zip(DIMS, map(len, nest.whole), strict=True))
         if any(extent[dim] < whole[dim] for dim in rules.get("whole", ())):
             found.add((name, "whole"))
         order = [dim for _, dim, _, _ in here]

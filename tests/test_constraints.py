@@ -102,6 +102,14 @@ def test_requests_are_files_names_rules_or_none(tmp_path: Path) -> None:
     }
     assert constrained(ruled, "columns: {units: {K: 4}}") is ruled
     assert not any(constrained(gemmini, "none").rules)
+    # A mapping file of ZigZag has units of each dimension of the array; OX is Q.
+    file.write_text(
+        "- {name: default, spatial_mapping: {rows: ['C, 16'], columns: ['K, 8', 'OX, 1']}}\n"
+        "- {name: Add, spatial_mapping: {rows: ['G, 16']}}\n"
+    )
+    assert constrained(gemmini, constraints_text(str(file))) == constrained(
+        gemmini, "rows: {dims: [C], units: {C: 16}}, columns: {dims: [K], units: {K: 8, Q: 1}}"
+    )
     for given, said in (
         ("weight", "constraints weight; allowed: none, weight-stationary"),
         ("missing.yaml", "missing.yaml"),

@@ -138,7 +138,9 @@ def explained(draw: Draw) -> Any:
     delay = Delay(mean * (1 + 2**-52), mean, mean * (1 - 2**-52))
     told: Any = Made(
         traffic=Made(memories=[draw(NAMES), "L2"], words=words),
-        energy=Made(memories=[draw(NAMES), "L2"], accesses=words, macs=draw(values)),
+        energy=Made(
+            memories=[draw(NAMES), "L2"], accesses=words, macs=draw(values), leakage=draw(values)
+        ),
         steps=Made(ingress=delay, compute=delay, egress=delay, steps=1),
         cycles=Made(parts=parts),
     )

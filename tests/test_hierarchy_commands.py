@@ -169,7 +169,10 @@ def test_changed_records_are_refused(
         (["--hardware=gemmini", "--mapper=gamma"], "needs mappings of two levels"),
         (["--hardware=gemmini", "--mapper=ga:start=prior"], "needs mappings of two levels"),
         (["--hardware=gemmini", "--objective=area"], "needs area_um2"),
-        (["--hardware=gemmini", "--keep=parallel=K,C"], "has no parallel loops"),
+        (
+            ["--hardware=gemmini", "--keep=parallel=K,C"],
+            "parallel=K,C is of two buffers",
+        ),
         (["--hardware=gemmini", "--energy=csv"], "allowed: --energy total or --model maestro"),
         (["--hardware=gemmini", "--schema=full17"], "allowed under hierarchy: auto"),
         (["--hardware={file}", "--model=exact"], "line 3, memories: not read here"),
@@ -235,7 +238,7 @@ def test_evaluate_prices_a_mapping_again(
     whole.write_text(json.dumps(nest))
     assert evaluate([str(whole), "--layer=vgg16_l2", "--hardware=gemmini"]) == 1
     told = capsys.readouterr().out
-    assert "fanout_exceeded: loops of rows take 128 instances, of 16" in told
+    assert "fanout_exceeded: loops of rows take 64 instances, of 16" in told
     assert " cycles, " not in told
     damaged = tmp_path / "damaged.json"
     damaged.write_text((finished / "best_mapping.json").read_text().replace("[", "{"))

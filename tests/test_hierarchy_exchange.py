@@ -51,7 +51,7 @@ def sayable(whole: Hierarchy, tool: str) -> Hierarchy:
     elements: list[Element] = []
     for each in whole.elements:
         if isinstance(each, FanoutElement):
-            elements.append(replace(each, size=150))
+            elements.append(replace(each, size=150, bw=None))
             continue
         kept = {name: getattr(each, name) for name in SAID_OF_MEMORIES} if each.keeps else {}
         if kept and tool == "timeloop":

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from mapper_helpers import LEARNERS, QUICK, SPENDERS
 
+from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.base.errors import (
@@ -170,7 +171,8 @@ def test_the_space_has_all_mappings_of_like_units(units: int) -> None:
 
 
 def test_parameters_follow_the_elements() -> None:
-    names = list(problem().space.columns)
+    free = constrained(find_hierarchy("gemmini"), "none")
+    names = list(HierarchySpace(problem().layer, free).columns)
     sizes = [f"tile_{dim}" for dim in "KCYXRS"]
     assert names[:7] == ["DRAM_order", *(f"DRAM_{name}" for name in sizes)]
     assert names[7:14] == ["scratchpad_order", *(f"scratchpad_{name}" for name in sizes)]
@@ -311,7 +313,7 @@ def test_what_is_no_space_vector_or_mapping_is_refused() -> None:
     with pytest.raises(MappingError):
         space.encode([[]])
     unlike: list[list[tuple[str, int]]] = [[] for _ in space.hardware.elements]
-    unlike[space.hardware.names.index("rows")] = [("K", 9)]
+    unlike[space.hardware.names.index("rows")] = [("C", 9)]
     with pytest.raises(MapSpaceError, match="no such mapping"):
         space.encode(unlike)
 

@@ -13,6 +13,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.constraints import (
     CONSTRAINTS_HELP,
     FREE,
+    TWO_LOOPS,
     constraints_text,
     one_line,
     read_constraints,
@@ -227,7 +228,7 @@ def _kept(rules: str, layer: Layer) -> str:
     """Return what constraints allow of mappings of two levels, as schemas have it."""
     if rules == FREE:
         return ""
-    if "=" in rules:
+    if rules.startswith(TWO_LOOPS):
         return rules
     if ":" in rules:
         return one_line(read_constraints(rules))

@@ -12,6 +12,7 @@ from maestro_env.accelerators.dataflows import (
     with_rules,
     without_rules,
 )
+from maestro_env.accelerators.files import zigzag_mapping
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import read_rules
 from maestro_env.accelerators.loop_rules import LoopRules
@@ -28,6 +29,9 @@ CONSTRAINTS_HELP = (
     "two buffers also parallel=K,C, over clusters and over the PEs of one"
 )
 
+TWO_LOOPS = "parallel="
+"""What begins the parallel loops of two buffers, such as ``parallel=K,C``."""
+
 _MAX_CHARACTERS = 2**16
 
 
@@ -37,7 +41,10 @@ def constraints_text(given: str) -> str:
     Raises:
         HardwareError: a file that cannot be read.
     """
-    if given == FREE or given in DATAFLOWS or ":" in given or "=" in given:
+    name = given.replace("_", "-")
+    if name == FREE or name in DATAFLOWS:
+        return name
+    if ":" in given or given.startswith(TWO_LOOPS):
         return given
     if Path(given).suffix not in (".yaml", ".yml"):
         allowed = ", ".join((FREE, *DATAFLOWS))
@@ -49,12 +56,14 @@ def constraints_text(given: str) -> str:
 
 
 def read_constraints(text: str) -> dict[str, LoopRules]:
-    """Read rules by element, as YAML.
+    """Read rules by element, as YAML, or the units of a mapping file of ZigZag.
 
     Raises:
         HardwareError: another text.
     """
     root = read_yaml(text if "\n" in text else f"{{{text}}}", "constraints", HardwareError)
+    if isinstance(root.value, list):
+        return zigzag_mapping.rules_of(root)
     return {name: read_rules(part) for name, part in root.named().items()}
 
 
@@ -89,5 +98,10 @@ def constrained(hierarchy: Hierarchy, text: str) -> Hierarchy:
 def _constrained(hierarchy: Hierarchy, text: str) -> Hierarchy:
     if text == FREE:
         return without_rules(hierarchy)
+    if text.startswith(TWO_LOOPS):
+        raise HardwareError(
+            f"{text} is of two buffers; allowed: {', '.join(DATAFLOWS)}, rules of elements such as "
+            "'rows: {dims: [C]}'"
+        )
     rules = dataflow_rules(hierarchy, text) if text in DATAFLOWS else read_constraints(text)
     return with_rules(hierarchy, rules)

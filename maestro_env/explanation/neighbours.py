@@ -116,11 +116,12 @@ def _orders(space: Space, point: Points) -> dict[str, list[str]]:
 
     They are by the name of the parameter. Loops that cut nothing are last.
     """
-    loops = space.loops(space.decode(point))
-    return {
-        f"{name}_order": [*dims, *(dim for dim in space.extents if dim not in dims)]
-        for name, dims in loops.items()
-    }
+    found = {}
+    for name, dims in space.loops(space.decode(point)).items():
+        ordered = space.ordered(f"{name}_order")
+        cutting = [dim for dim in dims if dim in ordered]
+        found[f"{name}_order"] = [*cutting, *(dim for dim in ordered if dim not in cutting)]
+    return found
 
 
 def _choices(
@@ -128,7 +129,7 @@ def _choices(
 ) -> Iterator[tuple[int, str]]:
     """Yield other choices of a parameter, and what they are called."""
     if parameter.kind == "order":
-        names = list(space.extents)
+        names = space.ordered(parameter.name)
         for dim in order:
             others = [each for each in order if each != dim]
             for place in range(len(order)):

@@ -207,6 +207,11 @@ class HierarchySpace(Space):
             raise MapSpaceError(f"the space of {self.layer} has no such mapping")
         return point
 
+    def ordered(self, name: str) -> list[str]:
+        """Return the dimensions whose permutation an order is the rank of."""
+        parts = (part for memory, fanouts in self._groups for part in (memory, *fanouts))
+        return next((part.loops.free for part in parts if part.order == name), [])
+
     def loops(self, mapping: NestMapping) -> dict[str, list[str]]:
         """Return the dimensions of the loops of each memory, outermost first."""
         elements = zip(self.hardware.elements, mapping, strict=True)

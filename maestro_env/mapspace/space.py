@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.constraints import read_constraints
+from maestro_env.accelerators.constraints import TWO_LOOPS, read_constraints
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, LoopRules
 from maestro_env.base.checks import require_integer, require_type
@@ -156,6 +156,10 @@ class Space(Recomputed, ABC):
     @abstractmethod
     def encode(self, mapping: Any) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``."""
+
+    def ordered(self, name: str) -> list[str]:
+        """Return the dimensions whose permutation an order, by its name, is the rank of."""
+        return list(self.extents)
 
     @abstractmethod
     def loops(self, mapping: Any) -> dict[str, list[str]]:
@@ -386,10 +390,10 @@ class MapSpace(Space):
     def _rules(self) -> dict[str, LoopRules]:
         """What leaves fewer mappings, by ``clusters``, ``PEs`` and ``L1``."""
         text = self.schema.partition(":")[2]
-        if not text.startswith("parallel="):
+        if not text.startswith(TWO_LOOPS):
             return read_constraints(text) if text else {}
         names = {dim.rstrip("'"): self._letter(dim) for dim in self.parallel_dims}
-        kept = [names.get(name, "") for name in text.removeprefix("parallel=").split(",")]
+        kept = [names.get(name, "") for name in text.removeprefix(TWO_LOOPS).split(",")]
         if len(kept) != len(_FANOUTS) or not all(kept):
             raise MapSpaceError(
                 f"schema {quoted(self.schema)} of {self.layer}: allowed behind a colon: "

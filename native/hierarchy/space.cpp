@@ -19,6 +19,17 @@ void choose(const Choice& choice, std::int64_t number, std::int32_t choices, std
   point[choice.column] = static_cast<std::int32_t>(std::min<std::int64_t>(index, choices - 1));
 }
 
+// The largest choice that is at most a number, and the least that is at least one; the number
+// itself where there is none.
+std::int64_t at_most(const Choice& choice, std::int64_t number) {
+  const auto found = std::upper_bound(choice.values.begin(), choice.values.end(), number);
+  return found == choice.values.begin() ? number : *std::prev(found);
+}
+std::int64_t at_least(const Choice& choice, std::int64_t number) {
+  const auto found = std::lower_bound(choice.values.begin(), choice.values.end(), number);
+  return found == choice.values.end() ? number : *found;
+}
+
 }  // namespace
 
 class Space::Decoder {
@@ -33,8 +44,7 @@ class Space::Decoder {
     for (std::size_t g = 0; g < space_.groups.size(); ++g) {
       const Group& group = space_.groups[g];
       for (std::size_t d = 0; d < count_; ++d) {
-        tile_[d] =
-            std::min({std::int64_t{group.memory.sizes[d].pick(point_)}, box_[d], most(g + 1, d)});
+        tile_[d] = std::min(tile(g, d), box_[d]);
         chunks_[d] = ceil_div(box_[d], tile_[d]);
       }
       share(group);
@@ -55,7 +65,7 @@ class Space::Decoder {
     for (std::size_t g = limits_.size(); g-- > 0;) {
       const Group& group = space_.groups[g];
       for (std::size_t d = 0; d < count_; ++d) {
-        tile_[d] = std::min<std::int64_t>(group.memory.sizes[d].pick(point_), most(g + 1, d));
+        tile_[d] = tile(g, d);
         chunks_[d] = kUnlimited;
       }
       share(group);
@@ -64,8 +74,12 @@ class Space::Decoder {
     }
   }
 
-  std::int64_t most(std::size_t g, std::size_t d) const {
-    return g < limits_.size() ? limits_[g][d] : kUnlimited;
+  // What a point gives one instance of the memory after group g.
+  std::int64_t tile(std::size_t g, std::size_t d) const {
+    const Choice& choice = space_.groups[g].memory.sizes[d];
+    const std::int64_t picked = choice.pick(point_);
+    if (g + 1 >= limits_.size() || limits_[g + 1][d] >= picked) return picked;
+    return at_most(choice, limits_[g + 1][d]);
   }
 
   // Deals units to chunks; tiles grow from those of one unit to those of all together.
@@ -102,7 +116,7 @@ class Space::Decoder {
     if (tile_[d] >= box_[d]) return;
     std::int64_t units = 1;
     for (std::size_t f = 0; f < group.fanouts.size(); ++f) units *= units_[f][d];
-    tile_[d] = ceil_div(box_[d], units) * units;
+    tile_[d] = at_least(group.memory.sizes[d], ceil_div(box_[d], units)) * units;
   }
 
   // Whether a loop lets all tensors stay; it is noted where it does.

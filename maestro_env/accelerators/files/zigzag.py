@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from maestro_env.accelerators.dataflows import with_rules
+from maestro_env.accelerators.files.zigzag_mapping import read_units, rules_of_units
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     FanoutElement,
@@ -70,8 +72,6 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
         HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
     root.only("name", "memories", "operational_array", "dataflows")
-    if "dataflows" in root:
-        root.note("dataflows are not read, so that mappings may break them")
     array, memories = root["operational_array"], root["memories"].named()
     sizes, widths = _sizes(array), _widths(array)
     sums = _sum_bits(memories.values(), widths["output"])
@@ -86,7 +86,10 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     # Operands that stay are not read again.
     mac = MacElement(latches=("input", "filter"), pj=float(energy))
     nodes.append(Node(array, _fanouts(sizes, {*sizes} - placed), mac=mac))
-    return hierarchy_of_nodes(root, nodes, root.get("name", name).text(), widths["input"], None)
+    called = root.get("name", name).text()
+    hierarchy = hierarchy_of_nodes(root, nodes, called, widths["input"], None)
+    units = read_units(root["dataflows"]) if "dataflows" in root else {}
+    return with_rules(hierarchy, rules_of_units(units))
 
 
 def _sizes(array: Part) -> dict[str, int]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.base.texts.blocks import YamlBlock
@@ -46,6 +47,26 @@ def read_mappings(root: Part) -> list[LayerMapping]:
 def read_units(part: Part) -> dict[str, dict[str, int]]:
     """Read a ``spatial_mapping``, or the ``dataflows`` of an accelerator."""
     return {along: dict(_units(each)) for along, each in part.named().items()}
+
+
+def rules_of(root: Part) -> dict[str, LoopRules]:
+    """Return what a mapping file, or its ``default`` where it has several, says of each fan-out."""
+    found = {each.name: each for each in read_mappings(root)}
+    if len(found) > 1 and "default" not in found:
+        root.fail(
+            f"has mappings of {', '.join(found)}; allowed: one, or one that is called default"
+        )
+    chosen = found.get("default") or next(iter(found.values()))
+    hinted = {along: LoopRules(dims=list(dims)) for along, dims in chosen.allowed.items()}
+    return {**hinted, **rules_of_units(chosen.units)}
+
+
+def rules_of_units(units: Mapping[str, Mapping[str, int]]) -> dict[str, LoopRules]:
+    """Return what units allow of each fan-out: so many at most, and no other dimension."""
+    return {
+        along: LoopRules(dims=[dim for dim, most in given.items() if most > 1], units=dict(given))
+        for along, given in units.items()
+    }
 
 
 def _mapping(part: Part) -> LayerMapping:
