@@ -133,7 +133,8 @@ def test_chips_have_energies_and_an_area(name: str) -> None:
     made = with_energies(hierarchy, technology)
     assert made.mac.pj > 0
     reads = [each.read_pj_per_bit for each in made.elements if isinstance(each, MemoryElement)]
-    assert max(reads[1:]) < 2.5 < reads[0] == pytest.approx(8)
+    # 128 MB of the TPU v4i are more than a die of 40 nm has.
+    assert max(reads[1:]) < (4 if name == "tpu_v4i" else 2.5) < reads[0] == pytest.approx(8)
 
 
 @pytest.mark.parametrize(
