@@ -524,8 +524,8 @@ def test_aliases_of_nodes_in_nodes_are_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("constraints", "rules"),
     [
-        # By hand: factor 1 is no loop, 0 is all that is left, orders begin inside.
-        ("factors: [N=1, M=1, P=1, Q=1], permutation: [S, R]", {"dims": "GCRS", "innermost": "SR"}),
+        # By hand: factor 1 is no loop, 0 is all that is left, orders begin inside; groups are as M.
+        ("factors: [N=1, M=1, P=1, Q=1], permutation: [S, R]", {"dims": "CRS", "innermost": "SR"}),
         ("factors: R0 C1", {"dims": "NGKPQRS", "whole": "R"}),
         ("factors_only: [C=1]", {"dims": ""}),
         ("no_iteration_over_dataspaces: [Weights]", {"dims": "NPQ"}),
@@ -551,4 +551,4 @@ def test_factors_of_units_are_the_most_and_a_last_memory_gets_single_words(read:
     text = text.replace("{keep_only: [Weights]}", "{keep_only: [Weights]}, temporal: {factors: K1}")
     *_, array, _, _, _, taps = read(text).elements
     assert array.rules == LoopRules(dims=list("NGKCQRS"), units={"C": 3, "K": 2})
-    assert taps.rules == LoopRules(dims=list("NGCPQRS"), tiles={"K": 1})
+    assert taps.rules == LoopRules(dims=list("NCPQRS"), tiles={"G": 1, "K": 1})

@@ -26,14 +26,18 @@ from maestro_env.accelerators.hierarchy import (
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError
+from maestro_env.environments.improving import Moves
 from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.status import OK
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.rules import broken_rule
 from maestro_env.hierarchy.shape import Shape
+from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -227,3 +231,30 @@ def test_a_bound_knows_which_units_have_no_loop() -> None:
     layer, gemmini = find_layer("mobilenetv2_l1"), find_hierarchy("gemmini")
     free = lower_bound(layer, constrained(gemmini, "none")).compute_cycles
     assert lower_bound(layer, gemmini).compute_cycles == layer.macs > 100 * free
+
+
+@pytest.mark.parametrize("chip", chips_with("memories"))
+def test_moves_and_masks_of_ruled_spaces_work(chip: str) -> None:
+    # Some orders have fewer dimensions; of weights that stay, masks may find nothing that fits.
+    layer = find_layer("gemm:M=64,N=64,K=64")
+    for hierarchy in (find_hierarchy(chip), constrained(find_hierarchy(chip), "weight-stationary")):
+        problem = HierarchyProblem(HierarchySpace(layer, hierarchy))
+        points = Masks(problem).sample(20, np.random.default_rng(0))
+        assert set(problem.evaluate(points).status.tolist()) <= {
+            OK,
+            STATUSES.index("pool_overflow"),
+        }
+        moves = Moves([problem.space])
+        moves.start(problem.space)
+        moves.accept(points[0])
+        for action in range(int(moves.space.n)):  # type: ignore[attr-defined]
+            problem.space.decode(moves.vectors(action))
+
+
+@pytest.mark.parametrize("mapper", ["ga", "marl", "bo", "pbil"])
+def test_mappers_search_ruled_spaces(mapper: str) -> None:
+    ruled = constrained(find_hierarchy("eyeriss"), "glb: {outermost: [K], dims: [K, C]}")
+    problem = HierarchyProblem(HierarchySpace(find_layer("gemm:M=8,N=8,K=8"), ruled))
+    evaluator = Evaluator(problem, find_objective("latency"), budget=60)
+    make_mapper(mapper).search(evaluator, 60, np.random.default_rng(0))
+    assert evaluator.used == 60

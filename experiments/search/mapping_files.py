@@ -9,6 +9,7 @@ from typing import cast
 
 from maestro_env import exchange
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.constraints import CONSTRAINTS_HELP, constraints_text
 from maestro_env.accelerators.finding import find_hardware, is_hierarchy
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import Hierarchy
@@ -30,7 +31,13 @@ from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels, recorded_accelerator
+from maestro_env.models import (
+    ANY_MEMORIES,
+    find_accelerator,
+    has_levels,
+    recorded_accelerator,
+    room_of,
+)
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 
@@ -48,6 +55,7 @@ class MappingConfig:
     hardware: str | None = option(
         None, f"{HARDWARE_HELP} (default: the accelerator in FILE, or unlimited)"
     )
+    constraints: str | None = option(None, CONSTRAINTS_HELP, value="rules")
 
 
 _MAX_CHARACTERS = 2**24
@@ -65,6 +73,11 @@ def read_mapped(config: MappingConfig) -> list[tuple[Mapping, MapSpace]]:
         RecordError: a directory of another kind.
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
+    if config.constraints is not None:
+        raise UsageError(
+            f"--constraints: {config.file} is a mapping of two levels; allowed: one on an "
+            "accelerator with all its memories"
+        )
     given = None if config.layer is None else find_layer(config.layer)
     machine: Accelerator | None = None
     if config.hardware is not None:
@@ -123,6 +136,9 @@ def read_nest_mapped(config: MappingConfig) -> tuple[NestMapping, HierarchyProbl
     if layer is None or accelerator is None or has_levels(accelerator):
         flag = "--layer" if layer is None else "--hardware"
         raise UsageError(f"{config.file} does not say all: give {flag}")
+    if config.constraints is not None:
+        rules = constraints_text(config.constraints)
+        accelerator = room_of(accelerator.MODEL).constrained(accelerator, rules)
     hierarchy = cast(Hierarchy, accelerator)
     if is_yaml:
         found = exchange.nest_from_yaml(text, layer, hierarchy, source)

@@ -125,7 +125,7 @@ def _tables_of(
     space: Space,
 ) -> tuple[_Tables, _Tables, tuple[tuple[str, str], ...]]:
     """Return the choices after all moves, what is shown, and parameter and name of each move."""
-    moves = {each.name: _moves_of(each, len(space.extents)) for each in space.parameters}
+    moves = {each.name: _moves_of(each, len(space.ordered(each.name))) for each in space.parameters}
     named = tuple((name, move) for name, each in moves.items() for move in each.names)
     after, shown = ([getattr(each, name) for each in moves.values()] for name in ("after", "shown"))
     return _Tables(after), _Tables(shown), named

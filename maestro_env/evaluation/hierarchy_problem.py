@@ -115,7 +115,9 @@ class HierarchyProblem(NativeProblem):
         return _native.HierarchyMasks(self.space.native, *self.space.evaluator.native())
 
     def why_nothing_fits(self) -> str:
-        """Say which memories are too small for single words; empty if some mapping fits."""
+        """Say which memories are too small for single words; empty if some mapping may fit."""
+        if not self.space.tiles_decide:
+            return ""
         smallest = self.space.decode(np.zeros(len(self.space.parameters), dtype=np.int32))
         cost, status = self.space.evaluator.evaluate(smallest)
         if cost is None or status == "ok":
@@ -125,6 +127,7 @@ class HierarchyProblem(NativeProblem):
         return (
             f"no mapping fits: the smallest tiles take these bits: {', '.join(needs)}; raise the "
             f"capacities of {self.hardware.name or 'the accelerator'}"
+            + (", or allow smaller tiles (whole, tiles, dims)" if any(self.hardware.rules) else "")
         )
 
     @cached_property

@@ -288,7 +288,8 @@ class HierarchyEvaluator(Recomputed):
         legal = all(tile > 0 for _, _, tile in found)
         if legal and (broken := broken_rule(self.hierarchy, self.shape, mapping)):
             called = self.hierarchy.name or "the accelerator"
-            raise MappingError(f"{called} cannot run this mapping: {broken}")
+            way_out = "or, without its rules, constraints none"
+            raise MappingError(f"{called} cannot run this mapping: {broken}; {way_out}")
         return found
 
     def _loop(self, element: str, loop: Any) -> tuple[int, int]:

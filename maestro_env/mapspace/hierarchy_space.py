@@ -162,14 +162,10 @@ class HierarchySpace(Space):
             ],
         )
 
-    @cached_property
+    @property
     def tiles_decide(self) -> bool:
         """Whether larger tiles alone need more room: each memory may cut what its units share."""
-        return not any(rules.stays for rules in self.hardware.rules) and all(
-            memory.loops.have(dim) or not any(each.loops.have(dim) for each in fanouts)
-            for memory, fanouts in self._groups
-            for dim in self.extents
-        )
+        return self.native.tiles_decide
 
     def json_of(self, mapping: NestMapping) -> str:
         """Return what a file holds of a mapping: the loops of each element, by name."""

@@ -81,10 +81,10 @@ class Heads:
         """
         from scipy.sparse import csr_matrix  # It takes long, and most mappers need none.
 
-        dims = len(self.space.extents)
         heads = zip(self.space.parameters, self.choices, self.starts, strict=True)
         rows, columns, width = [], [], 0
         for parameter, offered, start in heads:
+            dims = len(self.space.ordered(parameter.name))
             row, column, added = _features(parameter, offered, dims)
             rows.append(start + row)
             columns.append(width + column)
@@ -104,9 +104,11 @@ class Heads:
         They are ``features``, and of a size log(size) / log(largest) too; one-hots where a head has
         no features.
         """
-        dims = len(self.space.extents)
         heads = zip(self.space.parameters, self.choices, strict=True)
-        return [_numbers(parameter, offered, dims) for parameter, offered in heads]
+        return [
+            _numbers(parameter, offered, len(self.space.ordered(parameter.name)))
+            for parameter, offered in heads
+        ]
 
     def points(self, actions: Integers) -> Points:
         """Return the points of int64[N, D] actions, indices of logits within heads, int32[N, D]."""

@@ -193,7 +193,8 @@ class Variants:
         return self._extents[column]
 
     def _reorder(self, vector: list[int], rng: np.random.Generator) -> None:
-        column, n = int(rng.choice(self._genes.orders)), len(self._space.extents)
+        column = int(rng.choice(self._genes.orders))
+        n = len(self._space.ordered(self._space.parameters[column].name))
         order = orders_of(np.array([vector[column]]), n)[0].tolist()
         order.insert(int(rng.integers(n)), order.pop(int(rng.integers(n))))
         vector[column] = int(ranks_of(np.array([order]))[0])

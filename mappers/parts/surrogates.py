@@ -35,8 +35,11 @@ def features(space: Space, points: Points) -> Features:
     A size has one column, its base-2 logarithm; an order one per dimension, its place in the order
     from 0, the outermost; a parallel dimension one per choice, 1 for the chosen one.
     """
-    described, dims = zip(space.parameters, points.T, strict=True), len(space.extents)
-    columns = [_columns(parameter, choices, dims) for parameter, choices in described]
+    described = zip(space.parameters, points.T, strict=True)
+    columns = [
+        _columns(parameter, choices, len(space.ordered(parameter.name)))
+        for parameter, choices in described
+    ]
     return np.concatenate(columns, axis=1, dtype=np.float32)
 
 

@@ -58,10 +58,11 @@ void MasksOfVectors::draw(const double* uniform, std::int32_t* point) {
       const auto fitting = std::count(mask.begin(), mask.end(), true);
       std::int32_t rank = one_of(fitting, uniform[column]);
       point[column] = 0;
-      while (!mask[point[column]] || rank-- > 0) ++point[column];
+      while (fitting > 0 && (!mask[point[column]] || rank-- > 0)) ++point[column];
     } else {
       const bool all = needs_[column] == Needs::nothing;
-      const std::int32_t fitting = all ? choices(column) : count(point, column);
+      // Where masks are not complete perhaps none fits; then it is the least one.
+      const std::int32_t fitting = std::max(1, all ? choices(column) : count(point, column));
       point[column] = choice(column, one_of(fitting, uniform[column]));
     }
   }

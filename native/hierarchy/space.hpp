@@ -44,6 +44,9 @@ struct Space : VectorSpace {
   };
   std::vector<Stay> stays;
   bool uncut = false;  // whether some memory may not cut some dimension
+  // Whether larger tiles alone need more room: each memory may cut what its units share, and no
+  // loop is left out.
+  bool tiles_decide = true;
 
   // Decodes a point whose entries are in range: the loops that cut something. Tiles are clipped to
   // what they cut, units to the chunks there are and to the fan-out. Where a memory may not cut a

@@ -37,8 +37,14 @@ class HierarchySpace {
       auto& group = space.groups.emplace_back(hierarchy::Space::Group{part(memory), {}});
       for (const auto& [fanout, size] : fanouts) group.fanouts.push_back({part(fanout), size});
       space.uncut |= !group.memory.uncut.empty();
+      for (const hierarchy::Space::Fanout& each : group.fanouts) {
+        for (const std::uint8_t d : group.memory.uncut) {
+          space.tiles_decide &= std::ranges::find(each.part.uncut, d) != each.part.uncut.end();
+        }
+      }
     }
     for (const auto& [element, indexing] : stays) space.stays.push_back({element, indexing});
+    space.tiles_decide &= stays.empty();
   }
 
   std::vector<Entries> decode(const py::object& values) const {
@@ -128,6 +134,8 @@ inline void bind_hierarchy_space(py::module_& module) {
       .def("decode", &HierarchySpace::decode, py::arg("point"))
       .def("encode", &HierarchySpace::encode, py::arg("loops"))
       .def("canonical", &HierarchySpace::canonical, py::arg("points"))
+      .def_property_readonly("tiles_decide",
+                             [](const HierarchySpace& self) { return self.space.tiles_decide; })
       .def(
           "to_points",
           [](const HierarchySpace& self, const py::object& values, py::ssize_t count) {

@@ -58,7 +58,8 @@ class HierarchyMasks : public MasksOfVectors {
     for (const hierarchy::Space::Group& group : space_.groups) {
       for (const Choice& tile : group.memory.sizes) set(tile, Needs::rise);
     }
-    begin();
+    // Else the least tiles need not be the ones that fit.
+    if (space_.tiles_decide) begin();
   }
 
  private:

@@ -86,11 +86,15 @@ def _factors(part: Part, alone: bool, spatial: bool) -> LoopRules | None:
     most = dict(zip(known, (_most(sign, int(number)) for _, sign, number in found), strict=True))
     if any(limit is None or (limit > 1 and not spatial) for limit in most.values()):
         return None
+    units = {dim: limit for dim, limit in most.items() if limit and limit > 1}
+    if "K" in most:
+        # Groups are output channels of their own.
+        most.setdefault("G", most["K"])
     looping = [dim for dim in DIMS if most.get(dim, 1 if alone else 0) != 1]
     return LoopRules(
         dims=looping,
-        units={dim: limit for dim, limit in most.items() if limit and limit > 1},
-        whole=[dim for dim, limit in most.items() if limit == 0],
+        units=units,
+        whole=[dim for dim in known if most[dim] == 0],
     )
 
 
