@@ -31,7 +31,7 @@ SEVEN = MapSpace(
 def orders_of_eight() -> Heads:
     """A head of more orders than any layer has."""
     parameter = Parameter("l2_order", "order", range(math.factorial(8)))
-    return Heads(SimpleNamespace(parameters=(parameter,), extents=dict.fromkeys("ABCDEFGH", 2)))
+    return Heads(SimpleNamespace(parameters=(parameter,), ordered=lambda name: list("ABCDEFGH")))
 
 
 # Choices
