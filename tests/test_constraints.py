@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from maestro_env.accelerators.constraints import constrained, constraints_text
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import FanoutElement
+from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.base.errors import HardwareError, MaestroEnvError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
@@ -116,17 +118,22 @@ def test_requests_are_files_names_rules_or_none(tmp_path: Path) -> None:
     ):
         with pytest.raises(HardwareError, match=said):
             constraints_text(given)
-    with pytest.raises(HardwareError, match="gemmini: unknown element 'row': did you mean rows"):
-        constrained(gemmini, "row: {dims: [C]}")
+    for rules, said in (
+        ("row: {dims: [C]}", "gemmini: unknown element 'row': did you mean rows"),
+        # Its array adds up channels along the rows, so it cannot hold outputs.
+        ("output-stationary", "rows has loops of C alone, and the constraints leave it N, G, K, P"),
+        ("registers: {stays: [input]}", "stays has input, which it does not keep; allowed: filter"),
+    ):
+        with pytest.raises(HardwareError, match=said):
+            constrained(gemmini, rules)
 
 
 def test_flags_constrain_both_kinds_of_accelerators() -> None:
     layer = find_layer("mobilenetv2_l2")
-    config = AnyProblemConfig("gemmini", constraints="output-stationary")
+    config = AnyProblemConfig("gemmini", constraints="rows: {units: {C: 8}}")
     (rows,) = (x for x in config.accelerator().elements if x.name == "rows")
     assert isinstance(rows, FanoutElement)
-    # What the chip allows and the dataflow does: C is no dimension of outputs.
-    assert rows.rules.record()["dims"] == []
+    assert rows.rules.record() == {"dims": ["C"], "units": {"C": 8}}
     kept = AnyProblemConfig("edge", keep="weight-stationary")
     assert make_goal(kept, layer, kept.accelerator(), "edp").problem.schema.endswith(
         ":parallel=K,C"
@@ -152,3 +159,18 @@ def test_rules_that_contradict_are_refused() -> None:
     assert constrained(gemmini, "DRAM: {outermost: [K]}") is gemmini
     with pytest.raises(HardwareError, match="orders K, C and C contradict each other"):
         constrained(gemmini, "DRAM: {outermost: [C]}")
+
+
+def test_a_file_may_name_its_dataflow() -> None:
+    array = "[{memory: D}, {fanout: F, size: 4}, {memory: R, keeps: [filter]}]"
+    found = read_hierarchy(f"dataflow: weight-stationary\nmemories: {array}")
+    assert found == replace(
+        constrained(read_hierarchy(f"memories: {array}"), "weight-stationary"), name=""
+    )
+    assert [each.record() for each in found.rules] == [
+        {},
+        {"dims": ["G", "K", "C", "R", "S"]},
+        {"stays": ["filter"]},
+    ]
+    with pytest.raises(HardwareError, match=r"unknown dataflow 'rows'.* allowed: input-stationary"):
+        read_hierarchy(f"dataflow: rows\nmemories: {array}")

@@ -18,6 +18,7 @@ from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
+    Element,
     FanoutElement,
     Hierarchy,
     MacElement,
@@ -45,7 +46,7 @@ from maestro_env.workloads.layer import Layer
 _GEMM = Layer("GEMM", {"M": 4, "K": 3, "N": 2})
 
 
-def _drawn_rules(rng: random.Random, memory: bool, first: bool) -> LoopRules:
+def _drawn_rules(rng: random.Random, each: Element, first: bool) -> LoopRules:
     """Return rules, none as often as not."""
 
     def some(names: Any, chance: float) -> list[str]:
@@ -55,12 +56,14 @@ def _drawn_rules(rng: random.Random, memory: bool, first: bool) -> LoopRules:
         return {dim: rng.randint(1, 3) for dim in some(DIMS, 0.2)}
 
     rules: dict[str, Any] = {}
+    memory = isinstance(each, MemoryElement)
     if rng.random() < 0.4:
         rules["dims"] = some(DIMS, 0.6)
     if memory and rng.random() < 0.3:
         rules["outermost"], rules["innermost"] = some("KCP", 0.5), some("NGQRS", 0.5)
     if memory and not first and rng.random() < 0.3:
-        rules |= {"stays": some(TENSORS, 0.5)} if rng.random() < 0.5 else {"tiles": sizes()}
+        kept = [tensor for tensor in TENSORS if tensor in getattr(each, "keeps", ())]
+        rules |= {"stays": some(kept, 0.5)} if rng.random() < 0.5 else {"tiles": sizes()}
     if not memory and rng.random() < 0.4:
         rules["units"] = sizes()
     if not first and rng.random() < 0.2:
@@ -70,7 +73,7 @@ def _drawn_rules(rng: random.Random, memory: bool, first: bool) -> LoopRules:
 
 def _ruled(hierarchy: Hierarchy, rng: random.Random) -> Hierarchy:
     elements = [
-        replace(each, rules=_drawn_rules(rng, isinstance(each, MemoryElement), place == 0))
+        replace(each, rules=_drawn_rules(rng, each, place == 0))
         for place, each in enumerate(hierarchy.elements)
     ]
     return replace(hierarchy, elements=elements)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, INDEXING, LoopRules
 from maestro_env.base.errors import HardwareError, UnknownNameError
 
@@ -18,10 +18,10 @@ _TENSORS = {"weight": "filter", "output": "output", "input": "input"}
 def dataflow_rules(hierarchy: Hierarchy, name: str) -> dict[str, LoopRules]:
     """Return the rules of a dataflow, by element.
 
-    The array are the innermost fan-outs without a memory between them. Of a tensor that is
-    stationary, its units work on different words, and its innermost memory gets each tile once.
-    Of rows, the array has rows of filters and of outputs, and copies of these for filters,
-    channels, groups and batch; the innermost memory of the filters has whole rows.
+    The array is the innermost fan-outs without a memory between them. If a tensor is stationary,
+    the units of the array work on different words of it, and its innermost memory gets each tile
+    once. If rows are, the array has rows of filters and of outputs, and copies of these for
+    filters, channels, groups and batch; the innermost memory of the filters has whole rows.
 
     Raises:
         UnknownNameError: no such dataflow.
@@ -41,16 +41,24 @@ def with_rules(hierarchy: Hierarchy, rules: Mapping[str, LoopRules]) -> Hierarch
 
     Raises:
         UnknownNameError: no such element.
-        HardwareError: rules that no such element can have.
+        HardwareError: rules that no such element can have, or that leave it no loop.
     """
     for name in rules:
         if name not in hierarchy.names:
             raise UnknownNameError("element", name, hierarchy.names)
-    elements = [
-        replace(each, rules=each.rules.both(rules[each.name])) if each.name in rules else each
-        for each in hierarchy.elements
-    ]
-    return replace(hierarchy, elements=elements)
+    return replace(hierarchy, elements=[_ruled(e, rules.get(e.name)) for e in hierarchy.elements])
+
+
+def _ruled(element: Element, rules: LoopRules | None) -> Element:
+    if rules is None:
+        return element
+    own, both = element.rules.dims, element.rules.both(rules)
+    if own and rules.dims and not both.dims:
+        raise HardwareError(
+            f"{element.name} has loops of {', '.join(own)} alone, and the constraints leave it "
+            f"{', '.join(rules.dims)} alone; allowed: some of its own, or constraints none"
+        )
+    return replace(element, rules=both)
 
 
 def without_rules(hierarchy: Hierarchy) -> Hierarchy:

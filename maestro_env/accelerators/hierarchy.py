@@ -169,6 +169,12 @@ class MemoryElement:
         """Return the element, whose physical memory has an index, as the C++ core reads it."""
         what = f"memory {self.name}"
         self.rules.check(what, memory=True)
+        for tensor in self.rules.stays:
+            if tensor not in self.keeps:
+                raise HardwareError(
+                    f"{what}: stays has {tensor}, which it does not keep; allowed: "
+                    f"{', '.join(self.keeps) or 'none'}"
+                )
         if self.pool is not None and any(getattr(self, name) for name in _LEFT_TO_POOL):
             raise HardwareError(
                 f"{what} is a part of {quoted(self.pool)}; allowed: capacity, bandwidths, beats, "

@@ -11,6 +11,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
+from maestro_env.accelerators.dataflows import dataflow_rules, with_rules
 from maestro_env.accelerators.entries import bytes_per_second, hardware_of, sized_bits
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -26,10 +27,10 @@ from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import plain_number
-from maestro_env.base.errors import HardwareError, MaestroEnvError, quoted
+from maestro_env.base.errors import HardwareError, MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 
-HIERARCHY_KEYS = ("name", "clock_mhz", "word_bits", "technology", "memories", "mac")
+HIERARCHY_KEYS = ("name", "clock_mhz", "word_bits", "technology", "dataflow", "memories", "mac")
 """Keys of a file with memories, but for its block ``two_buffers``."""
 
 _KINDS = {MemoryElement: "memory", FanoutElement: "fanout"}
@@ -60,6 +61,7 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
             "clock_mhz": _clock_mhz,
             "word_bits": Part.integer,
             "technology": _technology,
+            "dataflow": Part.text,
             "memories": lambda part: [_element(each, readers) for each in part.items()],
             "mac": lambda part: MacElement(**_read(part, _MAC)),
             # The form of cost models of two levels: checked here, read by them.
@@ -70,10 +72,13 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
     if "memories" not in values:
         root.fail("memories is missing; it is the list of memories and fan-outs")
     elements, technology = values.pop("memories"), values.pop("technology", None)
+    dataflow = values.pop("dataflow", None)
     try:
         hierarchy = Hierarchy(elements, **{"name": name, **values})
+        if dataflow is not None:
+            hierarchy = with_rules(hierarchy, dataflow_rules(hierarchy, dataflow))
         return hierarchy if technology is None else priced(hierarchy, technology)
-    except HardwareError as error:
+    except (HardwareError, UnknownNameError) as error:
         root.fail(str(error))
 
 
