@@ -90,6 +90,12 @@ def random_row(rng: random.Random, most_macs: int = 150) -> Row:
     for element in row["accelerator"]:
         if "fanout" in element and rng.random() < 0.2:
             element["bw"] = rng.randint(1, 64)
+    # Of a generator that leaves the other draws as they are.
+    outputs = random.Random(str(row))
+    for element in row["accelerator"]:
+        if "O" in element.get("keep", "") and outputs.random() < 0.3:
+            element["finish"] = 2.5
+    row["accelerator"][0]["refill"] = outputs.choice((0, 0, 0.25))
     return {**row, "options": chosen}
 
 
@@ -123,7 +129,8 @@ def _element(given: Row) -> Element:
         beat_bits=given.get("beat", 0),
         gaps=bool(given.get("gaps", 0)),
         cache=_cache(given),
-        **{f"{key}_cycles": given.get(key, 0) for key in ("launch", "step", "load")},
+        **{f"{key}_cycles": given.get(key, 0) for key in ("launch", "step", "load", "finish")},
+        refill=given.get("refill", 0.0),
     )
 
 

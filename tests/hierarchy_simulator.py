@@ -7,8 +7,8 @@ are the sections of the specification.
 A row is a line of the reference format. Elements may also have, by letters of I, W, O: `history`
 (tensors without), `multicast`, `reduce` (tensors apart) and `width`; a memory `pool`, `buffers`,
 `read_bw`, `write_bw` or `bw`, `read_pj`, `write_pj`, `beat`, `gaps`, `cache`, `line`, `miss`,
-`launch`, `step`, `load` (H6); a fan-out `pj` and `bw`; a row `simd`, `latch`, `mac_pj` and
-`options`, the switches of H8.
+`launch`, `step`, `load`, `finish`, `refill` (H6); a fan-out `pj` and `bw`; a row `simd`, `latch`,
+`mac_pj` and `options`, the switches of H8.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ def broken_rules(row: dict[str, Any]) -> set[tuple[str, str]]:
     return found
 
 
-def compute_cycles(nest: Nest, simd: int) -> int:
-    """Return the cycles that unit 0 computes (H5), or that steps take at least (H6)."""
+def compute_cycles(nest: Nest, simd: int) -> float:
+    """Return the cycles that unit 0 computes (H5), or that steps take, and outputs (H6)."""
 
     def busy(box: Box) -> int:
         return math.ceil(math.prod(map(len, box)) / simd)
@@ -255,7 +255,15 @@ def compute_cycles(nest: Nest, simd: int) -> int:
             least = max(memory.get("step", 0), memory.get("load", 0) if loads else 0)
             cycles, before = cycles + max(busy(box), least), tile
         most = max(most, cycles)
-    return most
+    finished = {word for box in boxes(nest.above(nest.mac)) for word in words("O", box, nest.slide)}
+    return most + sum(each.get("finish", 0) for each in nest.elements) * len(finished)
+
+
+def output_tiles(nest: Nest) -> int:
+    """Return the tiles of outputs that the first memory's loops make (H6)."""
+    loops = [loop for loop in nest.loops if loop[0] == 0]
+    boxes = (next(iter(step.values())) for step in nest.steps(loops))
+    return len({tuple(box[DIMS.index(dim)] for dim in AXES["O"]) for box in boxes})
 
 
 def flow(nest: Nest, tensor: str, count: dict[str, int], part: str = "") -> dict[str, float]:
@@ -418,6 +426,8 @@ def costs(row: dict[str, Any]) -> dict[str, Any]:
     for (part, _), ports in by_child.items():
         exposed[part] += ports.cycles()
     compute, port = compute_cycles(nest, row.get("simd", 1)), steady.cycles()
+    refill = nest.elements[0].get("refill", 0)
+    exposed["fetch"] *= 1 + refill * (output_tiles(nest) - 1)
     latency = exposed["fetch"] + max(compute, port) + exposed["drain"]
     figures = {"latency_cycles": latency, "compute_cycles": compute, "port_cycles": port}
     ends = {"first_cycles": exposed["fetch"], "last_cycles": exposed["drain"]}

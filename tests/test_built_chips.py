@@ -30,8 +30,11 @@ UNITS = {
     "simba": [16, 8, 8],
     "tpu_v1": [256, 256],
     "tpu_v4i": [4, 128, 128],
+    "vta": [16, 16],
+    "vta_4x8": [4, 8, 8],
 }
 TOPS = {"eyeriss": 0.0672, "nvdla": 4.096, "tpu_v1": 91.75, "tpu_v4i": 137.6}
+TOPS |= dict.fromkeys(("vta", "vta_4x8"), 0.0512)
 
 
 def test_chips_have_the_published_arrays_and_peaks() -> None:
@@ -72,7 +75,9 @@ def test_the_table_of_chips_is_that_of_their_files() -> None:
     clocks = {name: find_hierarchy(name).clock_mhz for name in UNITS}
     assert [(name, macs, clock) for name, macs, clock in rows] == [
         (name, f"{math.prod(UNITS[name]):,}", f"{clocks[name]:,.0f}" if clocks[name] else "unknown")
-        for name in ("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla", "tpu_v4i")
+        for name in (
+            *("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla", "tpu_v4i", "vta", "vta_4x8"),
+        )
     ]
 
 
@@ -83,7 +88,7 @@ def test_the_example_of_the_page_is_the_file() -> None:
 
 @pytest.mark.parametrize("name", CHIPS)
 def test_all_units_of_a_chip_can_work(name: str) -> None:
-    plain = {"step_cycles": 0, "load_cycles": 0}
+    plain = {"step_cycles": 0, "load_cycles": 0, "finish_cycles": 0.0}
     chip = find_hierarchy(name)
     elements = [
         replace(each, **plain) if isinstance(each, MemoryElement) else each

@@ -27,6 +27,7 @@ from maestro_env.accelerators.hierarchy import (
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, LayerError, MappingError
 from maestro_env.compat import exact_rows
 from maestro_env.compat.program import main
+from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import (
     FIGURES,
     STATUSES,
@@ -281,6 +282,27 @@ def test_steps_take_their_least_cycles_and_launches_the_port() -> None:
     assert (cost.compute_cycles, cost.port_cycles, cost.latency_cycles) == (9, 37.5, 37.5)
 
 
+def test_each_block_of_outputs_takes_its_cycles_once_after_its_last_mac() -> None:
+    # Two columns share four filters of three outputs: six blocks, however often sums come back.
+    columns = FanoutElement(name="columns", size=2)
+    array = Hierarchy([DRAM, replace(L1, finish_cycles=7.5), columns])
+    evaluator = HierarchyEvaluator(Shape({"K": 4, "P": 3, "C": 5}), array)
+    for loops in ([("K", 2)], [("C", 1), ("P", 1), ("K", 2)]):
+        cost = cost_of(evaluator, [loops, [], [("K", 1)]])
+        assert cost.compute_cycles == 6 * 5 + 6 * 7.5
+        assert lower_bound(evaluator.shape, array).compute_cycles == cost.compute_cycles
+
+
+def test_each_further_tile_of_outputs_waits_for_a_share_of_the_first_fill() -> None:
+    dram = replace(DRAM, bw=8, refill=0.25)
+    evaluator = HierarchyEvaluator(Shape({"K": 4, "P": 3, "C": 5}), Hierarchy([dram, L1]))
+    # Filters in three tiles, the last ragged, and channels in five: these begin no outputs.
+    cost = cost_of(evaluator, [[("K", 2), ("C", 1)], []])
+    assert cost.first_cycles == (3 + 2) * (1 + 0.25)
+    assert cost_of(evaluator, [[("C", 1)], []]).first_cycles == 3 + 4
+    assert cost.latency_cycles == cost.first_cycles + 60 + cost.last_cycles
+
+
 def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
     shape = Shape({"K": 2, "P": 6, "R": 3})
     hierarchy = Hierarchy([DRAM, MemoryElement(name="L1")])
@@ -316,6 +338,12 @@ def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
         ([DRAM, MemoryElement(name="A", pool="DRAM", bw=1)], "beats, cache and energies there"),
         ([MemoryElement(name="A", launch_cycles=5)], "memory A has launch_cycles 5; allowed: 0"),
         ([DRAM, MemoryElement(name="A", load_cycles=-1)], "load_cycles is -1; allowed: integers"),
+        ([DRAM, MemoryElement(name="A", keeps=("input",), finish_cycles=1)], "keeps no outputs;"),
+        (
+            [DRAM, MemoryElement(name="A", refill=0.5)],
+            "refill 0.5; allowed: 0, as refill is of the",
+        ),
+        ([MemoryElement(name="A", refill=1.5)], "refill is 1.5; allowed: numbers from 0 to 1"),
         ([DRAM, MemoryElement(name="A", pool="DRAM", beat_bits=8)], "beats, cache and energies"),
         ([DRAM, MemoryElement(name="A", leak_mw=1)], "has no clock_mhz; allowed: a clock_mhz"),
         ([DRAM, FanoutElement(name="X", size=0)], "size is 0"),

@@ -299,13 +299,16 @@ def test_fan_outs_have_bounds_of_their_own() -> None:
 
 def test_bounds_of_short_runs_and_large_tensors_are_nearly_reached() -> None:
     channels = [[("G", 1)], [], [("Q", 1)], [("R", 1)], [("S", 1)], []]
-    blocks = [[("N", 1024), ("K", 128)], [], [("K", 16), ("N", 16)], [("K", 1)], [("N", 1)], []]
-    # Each of 415,872 inputs, 288 filter words and 401,408 outputs takes 128 bits, at 75.4 a cycle.
-    depthwise = ("mobilenetv2_l1", channels, 817_568 * 128 / 75.4)
+    blocks = [[("N", 1024), ("K", 240)], [], [("K", 16), ("N", 16)], [("K", 1)], [("N", 1)], []]
+    # Each of 415,872 inputs, 288 filter words and 401,408 outputs takes 128 bits, at 80.5 a cycle.
+    depthwise = ("mobilenetv2_l1", channels, 817_568 * 128 / 80.5)
     # The filter words, of 8 bits, are in lines of 64 that miss for 3.44 cycles.
-    product = ("gemm:M=1,N=4096,K=4096", blocks, 4096**2 * (8 / 75.4 + 3.44 / 64))
+    product = ("gemm:M=1,N=4096,K=4096", blocks, 4096**2 * (8 / 80.5 + 3.44 / 64))
     for layer, mapping, least in (depthwise, product):
         free = constrained(find_hierarchy("gemmini"), "none")
+        # Filling again is no part of the bound.
+        dram = replace(free.elements[0], refill=0.0)  # type: ignore[call-arg]
+        free = replace(free, elements=[dram, *free.elements[1:]])
         evaluator = HierarchyEvaluator(find_layer(layer), free)
         cost, _ = evaluator.evaluate(mapping)
         assert cost is not None

@@ -152,7 +152,7 @@ def test_changed_records_are_refused(
     out = tmp_path / "out"
     shutil.copytree(finished, out)
     goal = next(out.glob("cells/*/*/goal.json"))
-    text = load(goal)["hardware"]["hierarchy"].replace("bw: 75.4", "bw: 7540")
+    text = load(goal)["hardware"]["hierarchy"].replace("bw: 80.5", "bw: 8050")
     edit(goal, lambda entry: entry["hardware"].update(hierarchy=text), sealed=True)
     assert run(*GEMMINI, f"--out={out}", "--resume") == 2
     assert "goal.json" in capsys.readouterr().err
@@ -234,7 +234,7 @@ def test_evaluate_prices_a_mapping_again(
     assert "objective area needs area_um2" in capsys.readouterr().err
     whole = tmp_path / "whole.json"
     nest = load(finished / "best_mapping.json")
-    nest["loops"] |= {"DRAM": [], "scratchpad": []}
+    nest["loops"] = {name: [] for name in nest["loops"]} | {"rows": [["C", 1]]}
     whole.write_text(json.dumps(nest))
     assert evaluate([str(whole), "--layer=vgg16_l2", "--hardware=gemmini"]) == 1
     told = capsys.readouterr().out

@@ -49,6 +49,7 @@ HELD = {
     "step_cycles": st.integers(0, 2**30),
     "load_cycles": st.integers(0, 2**30),
 }
+FINISHED = {"name": NAMES, "finish_cycles": CYCLES}
 LIMITS = {
     "capacity_bits": sizes(2**53),
     "read_pj_per_bit": ENERGIES,
@@ -73,10 +74,12 @@ OTHERS = (
         pj_per_bit=ENERGIES,
         bw=RATES,
     )
+    | st.builds(MemoryElement, **FINISHED)
 )
+FIRST = st.builds(MemoryElement, name=st.just("DRAM"), refill=st.floats(1e-90, 1) | st.just(0.0))
 ELEMENTS = (
-    st.tuples(st.lists(PARTS, max_size=2), st.lists(OTHERS, max_size=4))
-    .map(lambda each: [MemoryElement(name="DRAM"), *each[0], *each[1]])
+    st.tuples(FIRST, st.lists(PARTS, max_size=2), st.lists(OTHERS, max_size=4))
+    .map(lambda each: [each[0], *each[1], *each[2]])
     .filter(lambda each: len({"mac", *(element.name for element in each)}) == len(each) + 1)
 )
 HIERARCHIES = st.builds(
@@ -163,6 +166,7 @@ ELEMENT = [
     ("memory: A, beat_bits: wide", "beat_bits: is 'wide'; allowed: a number of bits, or of B"),
     ("memory: A, gaps: yes", "gaps: is 'yes'; allowed: true, false"),
     ("memory: A, launch_cycles: -1", "is '-1'; allowed: numbers from 0, in cycles"),
+    ("memory: A, refill: half", "refill: is 'half'; allowed: numbers from 0, in shares of"),
     ("memory: A, step_cycles: 1.5", "step_cycles: is '1.5'; allowed: integers from 1"),
     ("memory: A, cache: {bits: 1MB}", "cache: has no line_bits and no miss_cycles; a cache has"),
     ("memory: A, cache: {size: 1}", "'size' is not supported here; allowed: bits, line_bits"),

@@ -240,7 +240,11 @@ def test_a_bound_knows_which_units_have_no_loop() -> None:
 def test_moves_and_masks_of_ruled_spaces_work(chip: str) -> None:
     # Some orders have fewer dimensions; of weights that stay, masks may find nothing that fits.
     layer = find_layer("gemm:M=64,N=64,K=64")
-    for hierarchy in (find_hierarchy(chip), constrained(find_hierarchy(chip), "weight-stationary")):
+    forms = [find_hierarchy(chip)]
+    # Images of one batch share filters.
+    if chip != "vta_4x8":
+        forms.append(constrained(forms[0], "weight-stationary"))
+    for hierarchy in forms:
         problem = HierarchyProblem(HierarchySpace(layer, hierarchy))
         points = Masks(problem).sample(20, np.random.default_rng(0))
         assert set(problem.evaluate(points).status.tolist()) <= {

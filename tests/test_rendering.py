@@ -112,14 +112,14 @@ def test_every_pe_with_work_has_a_colour_of_its_own() -> None:
 @pytest.mark.parametrize("hardware", PRESETS)
 def test_pictures_of_presets_are_drawn_soon(hardware: str) -> None:
     space = MapSpace(find_layer("resnet18_l2"), find_hardware(hardware))
-    pictures = []
+    pictures, seconds = [], []
     for point in space.sample(3, np.random.default_rng(0)):
         began = time.process_time()
         pictures.append(picture(space.decode(point), space.hardware, space.layer))
-        seconds = time.process_time() - began
+        seconds.append(time.process_time() - began)
     assert {each.shape for each in pictures} == {(480, 480, 3)}
-    # It takes some 0.04; the first one imports matplotlib.
-    assert seconds < 0.2
+    # The fastest, some 0.04: the first imports matplotlib, and any may meet a garbage collection.
+    assert min(seconds) < 0.2
 
 
 def test_mappings_of_another_machine_or_layer_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import itertools
 import json
 import os
 import re
@@ -168,10 +169,14 @@ def csv_cell(value: object) -> object:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file: its rows by the names of its header, as before ``csv_cell``."""
+    """Read a CSV file: its rows by the names of its header, as before ``csv_cell``.
+
+    Lines above the header that begin with ``#`` are comments.
+    """
     try:
         with open_text(path, newline="") as file:
-            rows = list(csv.DictReader(file, strict=True))
+            lines = itertools.dropwhile(lambda line: line.startswith("#"), file)
+            rows = list(csv.DictReader(lines, strict=True))
     except (OSError, ValueError, csv.Error) as error:
         raise cannot_read(path, error) from None
     for row in rows:

@@ -136,6 +136,10 @@ class MemoryElement:
         launch_cycles: that every step takes of the port of the next memory outside.
         step_cycles: that a step takes at least.
         load_cycles: that a step takes at least which begins with another tile than the one before.
+        finish_cycles: of computing, for each block of outputs that the array makes together, after
+            its last MAC; of a memory that keeps outputs.
+        refill: share of the first fill that each further tile of outputs of the first memory waits
+            for, from 0 to 1; of the first memory.
         rules: of the loops that it can run.
     """
 
@@ -158,6 +162,8 @@ class MemoryElement:
     launch_cycles: float = 0.0
     step_cycles: int = 0
     load_cycles: int = 0
+    finish_cycles: float = 0.0
+    refill: float = 0.0
     rules: LoopRules = ANY_LOOPS
 
     def widths(self, word_bits: int) -> list[int]:
@@ -225,9 +231,18 @@ class MemoryElement:
                 ("load_cycles", _MAX_CYCLES),
             )
         }
-        launch = _cycles(f"{what}: launch_cycles", self.launch_cycles)
+        cycles = {
+            name: _cycles(f"{what}: {name}", getattr(self, name))
+            for name in ("launch_cycles", "finish_cycles")
+        }
+        if self.finish_cycles and "output" not in self.keeps:
+            raise HardwareError(
+                f"{what} has finish_cycles, but keeps no outputs; allowed: finish_cycles of a "
+                "memory that keeps them"
+            )
+        refill = require_number(f"{what}: refill", self.refill, HardwareError, most=1.0)
         require_type(f"{what}: gaps", self.gaps, bool, "True or False")
-        return {**counts, **cache, "launch_cycles": launch, "gaps": self.gaps}
+        return {**counts, **cache, **cycles, "refill": refill, "gaps": self.gaps}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -425,6 +440,12 @@ class Hierarchy(Accelerator):
                 f"memory {first.name} has launch_cycles {first.launch_cycles}; allowed: 0, as no "
                 "memory outside loads it"
             )
+        for element in self.elements[1:]:
+            if isinstance(element, MemoryElement) and element.refill:
+                raise HardwareError(
+                    f"memory {element.name} has refill {element.refill:g}; allowed: 0, as refill "
+                    f"is of the first memory, {first.name}"
+                )
         fanouts = sum(isinstance(element, FanoutElement) for element in self.elements)
         limits = _native.HIERARCHY_MAX_ELEMENTS, _native.HIERARCHY_MAX_FANOUTS
         if len(self.elements) > limits[0] or fanouts > limits[1]:

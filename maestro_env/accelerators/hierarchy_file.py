@@ -115,7 +115,8 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
         "beat_bits": _bits,
         "gaps": _flag,
         "cache": _cache,
-        "launch_cycles": _number("cycles"),
+        **dict.fromkeys(("launch_cycles", "finish_cycles"), _number("cycles")),
+        "refill": _number("shares of the first fill"),
         **dict.fromkeys(("step_cycles", "load_cycles"), Part.integer),
     }
     fanout = {

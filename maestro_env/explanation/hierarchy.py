@@ -13,7 +13,9 @@ from maestro_env.accelerators.hierarchy import (
     Element,
     FanoutElement,
     Hierarchy,
+    MemoryElement,
 )
+from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import MappingError, MapSpaceError, printable
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
@@ -52,6 +54,7 @@ from maestro_env.workloads.layer import Layer
 
 NEST_PARTS = {
     "first_fill": "first tiles travel inwards, memory by memory",
+    "refill": "further tiles of outputs wait for a share of that",
     "compute": "the unit with the largest tiles works, step by step",
     "port_wait": "the busiest port takes longer than that",
     "last_drain": "last outputs travel outwards",
@@ -79,7 +82,7 @@ class HierarchyExplanation:
         objective: by which neighbours are judged.
         cost: of the mapping.
         bottleneck: what bounds its latency: compute, or ports of memories.
-        cycles: by part of ``NEST_PARTS``; they add up to the latency.
+        cycles: by part of ``NEST_PARTS``; they add up to the latency. ``refill`` only if it is.
         port_cycles: that each limit of a port alone takes, by the names of ``bottleneck``.
         utilization: of the MACs, and where it is lost.
         traffic: accesses of each physical memory, from the innermost.
@@ -173,8 +176,10 @@ def explain_hierarchy(
         raise MappingError(nest_status(evaluator, mapping))
     first = evaluator.hierarchy.names[0]
     outermost = [each for each in cost.traffic if each.parent == first]
+    refill = _refill_cycles(evaluator, mapping, cost)
     parts = (
-        cost.first_cycles,
+        cost.first_cycles - refill,
+        refill,
         cost.compute_cycles,
         max(cost.port_cycles - cost.compute_cycles, 0.0),
         cost.last_cycles,
@@ -189,7 +194,11 @@ def explain_hierarchy(
         objective=judge.name,
         cost=cost,
         bottleneck=nest_bottleneck(evaluator, mapping),
-        cycles=dict(zip(NEST_PARTS, parts, strict=True)),
+        cycles={
+            name: part
+            for name, part in zip(NEST_PARTS, parts, strict=True)
+            if part or name != "refill"
+        },
         port_cycles={each: without({*limits} - {each}) for each in limits[1:]},
         utilization=utilization_of(evaluator, mapping, cost),
         traffic=traffic_of(evaluator.hierarchy, cost),
@@ -256,6 +265,18 @@ def _neighbours(
         return (), str(error)
 
 
+def _refill_cycles(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost
+) -> float:
+    """Return the cycles that further tiles of outputs wait for (H6)."""
+    first = evaluator.hierarchy.elements[0]
+    share = first.refill if isinstance(first, MemoryElement) else 0.0
+    outermost = cuts_of(evaluator.shape, mapping)[0]
+    tiles = math.prod(cut.chunks for cut in outermost if cut.dim in INDEXING["output"])
+    again = share * (tiles - 1)
+    return cost.first_cycles * again / (1 + again)
+
+
 def _ports(hierarchy: Hierarchy) -> list[str]:
     """Return the names of what limits ports and fan-outs, element by element."""
     return [
@@ -320,7 +341,7 @@ def _utilization(explanation: HierarchyExplanation) -> Iterator[str]:
     if used.lanes < 1:
         rows.append(("lanes", used.lanes, "of the MACs that a unit does in a cycle"))
     if used.steps < 1:
-        rows.append(("steps", used.steps, "of the time has MACs; steps take some cycles at least"))
+        rows.append(("steps", used.steps, "of the time has MACs; steps and outputs take some too"))
     rows.append(("all", used.total, "of the peak throughput"))
     yield from table([(name, f"{share:.1%}", what) for name, share, what in rows], left=(0, 2))
 

@@ -24,7 +24,8 @@ class Utilization:
             no size.
         tiles: of the largest tile, that a tile has on average; ragged ones are shorter or missing.
         lanes: of the MACs that a unit does in a cycle.
-        steps: of the computing time, that MACs take; steps take some time at least (H6).
+        steps: of the computing time, that MACs take; steps take some time at least, and outputs
+            after their last MAC (H6).
     """
 
     time: float
@@ -51,14 +52,14 @@ def utilization_of(
             used = units_of(cuts)
             units *= used
             shares[element.name] = used / (element.size or used)
-    free = {"step_cycles": 0, "load_cycles": 0}
+    free = {"step_cycles": 0, "load_cycles": 0, "finish_cycles": 0.0}
     elements = [
         replace(each, **free) if isinstance(each, MemoryElement) else each  # type: ignore[arg-type]
         for each in hierarchy.elements
     ]
 
     def macs_alone(simd: int) -> float:
-        """Return the cycles that MACs take, whatever a step takes at least."""
+        """Return the cycles that MACs take, whatever steps and outputs take."""
         units = replace(hierarchy, elements=elements, mac=replace(hierarchy.mac, simd=simd))
         found, _ = replace(evaluator, hierarchy=units).evaluate(mapping)
         assert found is not None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
-from maestro_env.hierarchy.cost_floors import CostFloors, Limit, Values, least_steps
+from maestro_env.hierarchy.cost_floors import OUTPUT, CostFloors, Limit, Values, least_steps
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
@@ -111,13 +112,23 @@ def lower_bound(
 
 
 def _compute_cycles(floors: CostFloors) -> float:
+    hierarchy = floors.evaluator.hierarchy
+    macs = math.ceil(_least_share(floors, floors.size) / hierarchy.mac.simd)
+    finish = sum(
+        each.finish_cycles for each in hierarchy.elements if isinstance(each, MemoryElement)
+    )
+    outputs = {dim: size for dim, size in floors.size.items() if dim not in MISSING[OUTPUT]}
+    return macs + (finish * _least_share(floors, outputs) if finish else 0.0)
+
+
+def _least_share(floors: CostFloors, size: Mapping[str, int]) -> int:
+    """Return what one unit has of some dimensions at least (H10.5)."""
     spatial = {dim for dims in floors.spatial.values() for dim in dims}
-    extents = sorted(size for dim, size in floors.size.items() if dim in spatial)
+    extents = sorted(size[dim] for dim in size if dim in spatial)
     # One unit works through all others.
-    alone = math.prod(size for dim, size in floors.size.items() if dim not in spatial)
+    alone = math.prod(size[dim] for dim in size if dim not in spatial)
     units = floors.units(0, len(floors.evaluator.hierarchy.elements))
-    steps = alone * least_steps(extents, int(units))
-    return float(math.ceil(steps / floors.evaluator.hierarchy.mac.simd))
+    return alone * least_steps(extents, int(units))
 
 
 def _least(floors: CostFloors, prices: Values, flows: Values, shares: Values) -> float:

@@ -107,8 +107,8 @@ class HierarchyCost:
     Args:
         status: ``ok``, or ``pool_overflow`` if the tiles exceed a capacity.
         latency_cycles: first + max(compute, port) + last cycles.
-        compute_cycles: of the unit with the largest tiles.
-        first_cycles: of the first fetch of every memory.
+        compute_cycles: of the unit with the largest tiles, and of outputs after their last MAC.
+        first_cycles: of the first fetch of every memory, and its share at further tiles of outputs.
         last_cycles: of the last drain of every memory.
         port_cycles: that the busiest port needs for all else.
         energy_nj: of MACs, accesses and fan-outs.

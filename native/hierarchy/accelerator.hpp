@@ -47,6 +47,9 @@ struct Memory {
   // Of every step: cycles of the port outside, least cycles of computing, those if it loads.
   double launch_cycles = 0;
   std::int64_t step_cycles = 0, load_cycles = 0;
+  double finish_cycles = 0;  // of computing, for each word of outputs of unit 0
+  // Share of the first fill that each further tile of outputs waits for, of the first memory.
+  double refill = 0;
 
   bool paces() const { return step_cycles > 0 || load_cycles > 0; }
 };

@@ -231,7 +231,8 @@ std::vector<Prices> Costs::prices(const Traffic& traffic) const {
 }
 
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                       std::span<const std::int64_t> steps, double compute_cycles, double macs) {
+                       std::span<const std::int64_t> steps, std::int64_t output_tiles,
+                       double compute_cycles, double macs) {
   Figures figures{};
   figures.compute_cycles = compute_cycles;
   figures.energy_pj = energy_pj(flows, macs);
@@ -248,6 +249,8 @@ Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int
     }
     if (options_.exposed) {
       figures.first_cycles = exposed(flows, fetched_, &Flows::fetch);
+      const double again = memory(0).refill * static_cast<double>(output_tiles - 1);
+      if (again > 0) figures.first_cycles += again * figures.first_cycles;
       figures.last_cycles = exposed(flows, drained_, &Flows::drain);
     }
     int outside = 0;

@@ -38,7 +38,7 @@ struct Prices {
 
 struct Figures {
   double latency_cycles, compute_cycles;
-  double first_cycles, last_cycles;  // exposed
+  double first_cycles, last_cycles;  // exposed, what is filled again included
   double port_cycles;                // of the busiest port
   double energy_pj;
 };
@@ -61,7 +61,8 @@ class Costs {
   // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
   // those of each element that launches.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
-                  std::span<const std::int64_t> steps, double compute_cycles, double macs);
+                  std::span<const std::int64_t> steps, std::int64_t output_tiles,
+                  double compute_cycles, double macs);
 
  private:
   // Through the ports of one physical memory, or a fan-out.

@@ -1,4 +1,4 @@
-// How long unit 0 computes: its MACs, and what steps take at least (H5, H6).
+// How long unit 0 computes: its MACs, what steps take at least, and what outputs take (H5, H6).
 #include <algorithm>
 
 #include "../core/integers.hpp"
@@ -27,6 +27,14 @@ std::int64_t Traffic::steps(int element) {
   return steps;
 }
 
+// Positions of the first memory's loops over dimensions of outputs.
+std::int64_t Traffic::output_tiles() {
+  const Sum sum = steps_of(1);
+  std::int64_t tiles = 1;
+  for (const LoopId d : dims_) tiles *= has(kOutputLoops, d) ? sum.factor[d]->count : 1;
+  return tiles;
+}
+
 double Traffic::compute_cycles(const Nest& nest) {
   std::int64_t busy = first_macs_;
   if (accelerator_.simd_lanes > 1) {
@@ -39,6 +47,11 @@ double Traffic::compute_cycles(const Nest& nest) {
   for (int e = 0; e < accelerator_.rest(); ++e) {
     const Element& each = accelerator_.elements[e];
     if (each.is_memory && each.memory.paces()) cycles = std::max(cycles, paced_cycles(nest, e));
+  }
+  for (const Element& each : accelerator_.elements) {
+    if (each.memory.finish_cycles == 0) continue;
+    const auto outputs = static_cast<double>(distinct(steps_of(accelerator_.rest())));
+    cycles += each.memory.finish_cycles * outputs;
   }
   return cycles;
 }

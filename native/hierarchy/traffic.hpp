@@ -68,6 +68,8 @@ class Traffic {
 
   // Steps of an element.
   std::int64_t steps(int element);
+  // Tiles of outputs that the first memory's loops make (H6).
+  std::int64_t output_tiles();
   // Cycles that unit 0 computes (H5), where a step of a memory may take some at least (H6).
   double compute_cycles(const Nest& nest);
   // Words of a tensor in the largest box that an element gets (H7).

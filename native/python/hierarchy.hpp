@@ -168,6 +168,8 @@ class Hierarchy {
     take(given, "launch_cycles", memory.launch_cycles);
     take(given, "step_cycles", memory.step_cycles);
     take(given, "load_cycles", memory.load_cycles);
+    take(given, "finish_cycles", memory.finish_cycles);
+    take(given, "refill", memory.refill);
   }
 
   // The code of each choice is its place in the list of what is allowed.

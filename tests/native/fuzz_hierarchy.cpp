@@ -33,7 +33,9 @@ Memory read_memory(Bytes& bytes, int element, int pool) {
                 .pool = pool,
                 .launch_cycles = first ? 0 : bytes.below(3) / 2.0,
                 .step_cycles = bytes.below(4),
-                .load_cycles = bytes.below(4)};
+                .load_cycles = bytes.below(4),
+                .finish_cycles = bytes.below(3) / 2.0,
+                .refill = first ? bytes.below(3) / 2.0 : 0};
   if (pool != element) return memory;
   for (double& bits : memory.capacity) bits = first ? kUnlimited : limit(bytes);
   memory.one_port = bytes.below(2) == 1;

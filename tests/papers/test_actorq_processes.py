@@ -175,7 +175,7 @@ def test_policies_are_pulled_until_an_actor_stops_or_is_killed_which_ends_all(
         began = time.perf_counter()
         with pytest.raises(ActorError, match="actor 1 of 2 ended with exit status -9"):
             system.run(1000)
-        assert time.perf_counter() - began < 1
+        assert time.perf_counter() - began < 30  # not its patience of 60
     assert gone(pids, 0)
     killing.join()
     assert files() == before

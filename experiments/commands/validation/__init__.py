@@ -9,26 +9,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from maestro_env.experiments.commands.validation import eyeriss, row_stationary
-from maestro_env.experiments.commands.validation.fitting import refit
+from maestro_env.experiments.commands.validation import eyeriss, moca, row_stationary, vta
 from maestro_env.experiments.commands.validation.gemmini import agree, read_measured
+from maestro_env.experiments.commands.validation.gemmini_forms import refit
 from maestro_env.experiments.shell.flags import Action, UsageError, act, option
 
 
 @dataclass(frozen=True)
 class Config:
-    """Compare measurements of Eyeriss and Gemmini with what the models say."""
+    """Compare measurements of Eyeriss, Gemmini and VTA with what the models say."""
 
     action: str = option(
         "eyeriss",
         "eyeriss: its times and traffic for AlexNet beside those of its mappings by hierarchy, "
-        "and the optimum of exact; gemmini: cycles of its RTL beside those of hierarchy",
+        "and the optimum of exact; gemmini: cycles of its RTL beside those of hierarchy; "
+        "gemmini-moca: those of another Gemmini; vta: seconds of VTA on an FPGA",
         bare=True,
     )
     nodes: int = option(300_000, "eyeriss: most boxes of mappings per optimum")
     rows: str | None = option(
         None,
-        "gemmini: the measured mappings, a CSV file of DOSA (docs/validation.md)",
+        "all but eyeriss: the measured runs, a CSV file (docs/validation.md)",
         value="file",
     )
     training: str | None = option(
@@ -47,10 +48,14 @@ def _eyeriss(config: Config) -> int:
     return 0
 
 
-def _gemmini(config: Config) -> int:
+def _rows(config: Config) -> Path:
     if config.rows is None:
-        raise UsageError("--rows is missing: give the CSV file of measured mappings")
-    rows = read_measured(Path(config.rows))
+        raise UsageError("--rows is missing: give the CSV file of measured runs")
+    return Path(config.rows)
+
+
+def _gemmini(config: Config) -> int:
+    rows = read_measured(_rows(config))
     training = read_measured(Path(config.training)) if config.training else None
     agree(rows)
     if training is not None:
@@ -58,7 +63,19 @@ def _gemmini(config: Config) -> int:
     return 0
 
 
+def _moca(config: Config) -> int:
+    moca.compare(_rows(config))
+    return 0
+
+
+def _vta(config: Config) -> int:
+    vta.compare(_rows(config))
+    return 0
+
+
 ACTIONS: Mapping[str, Action] = {
     "eyeriss": Action(_eyeriss, ("nodes",)),
     "gemmini": Action(_gemmini, ("rows", "training")),
+    "gemmini-moca": Action(_moca, ("rows",)),
+    "vta": Action(_vta, ("rows",)),
 }

@@ -8,30 +8,34 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import quoted
+from maestro_env.experiments.commands.validation.agreement import (
+    Cells,
+    Floats,
+    busiest,
+    print_models,
+    print_worst,
+    with_parts,
+)
 from maestro_env.experiments.shell.files import RecordError, read_csv
-from maestro_env.experiments.shown.statistics import log_mean
-from maestro_env.experiments.shown.tables import Table
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
 
-Floats = NDArray[np.float64]
-
 ARRAY = 16
 """Rows and columns of the array whose runs are compared."""
+
+BUS_BYTES = 16
+"""Bytes a cycle of its bus (``dma_buswidth``)."""
 
 _DIMS = "NCKPQRS"
 _LOOP = re.compile(rf"([{_DIMS}])([1-9][0-9]{{0,8}})(X?)")
@@ -40,7 +44,6 @@ _LEVEL = re.compile(r"L[0-3]\[[WIO]*\]")
 # tile of outputs are complete before the next one.
 _TILES = "PQKRSC"
 _BLOCKS = (("K", ARRAY), ("R", 1), ("S", 1), ("C", ARRAY), ("Q", 1))
-_BUS_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -110,15 +113,9 @@ def read_measured(path: Path) -> list[Measured]:
 
 
 def _measured(row: Mapping[str, str], where: str) -> Measured:
-    def cell(name: str, read: Callable[[str], Any], allowed: str) -> Any:
-        value = read(row.get(name) or "")
-        if not value:
-            given = quoted(row.get(name))
-            raise RecordError(f"{where}: {name} is {given}; allowed: {allowed} above 0")
-        return value
-
-    extents = {dim: cell(f"prob.{dim}", plain_integer, "integers") for dim in _DIMS}
-    stride = tuple(cell(f"prob.{axis}stride", plain_integer, "integers") for axis in "WH")
+    cells = Cells(row, where)
+    extents = {dim: cells.integer(f"prob.{dim}") for dim in _DIMS}
+    stride = cells.integer("prob.Wstride"), cells.integer("prob.Hstride")
     text = row.get("mapping.mapping") or ""
     levels = [_loops(level, f"{where}: mapping") for level in text.split(" - ")]
     factors = dict.fromkeys(_DIMS, 1)
@@ -135,8 +132,8 @@ def _measured(row: Mapping[str, str], where: str) -> Measured:
         {dim: extent // outer.get(dim, 1) for dim, extent in extents.items()},
         list(outer),
         max((count for level in levels for _, count, spatial in level if spatial), default=1),
-        cell("target.gemmini_cycle", plain_number, "numbers"),
-        cell("target.cycle", plain_number, "numbers"),
+        cells.number("target.gemmini_cycle"),
+        cells.number("target.cycle"),
     )
 
 
@@ -154,12 +151,6 @@ def _loops(level: str, where: str) -> list[tuple[str, int, bool]]:
 # --- Predictions --------------------------------------------------------------------------------
 
 
-def with_parts(hierarchy: Hierarchy, **parts: Mapping[str, Any]) -> Hierarchy:
-    """Return an accelerator with other properties of some elements, by their names."""
-    elements = [replace(each, **parts.get(each.name, {})) for each in hierarchy.elements]
-    return replace(hierarchy, elements=elements)
-
-
 def fitted() -> Hierarchy:
     """Return Gemmini as it comes with the package, and software that loads each tile again."""
     return with_parts(find_hierarchy("gemmini"), scratchpad={"forgets": ("input", "filter")})
@@ -167,7 +158,7 @@ def fitted() -> Hierarchy:
 
 def unfitted() -> Hierarchy:
     """Return it with what its sources say alone: a bus of 16 bytes and steps of 4 cycles."""
-    dram = {"bw": 8 * _BUS_BYTES, "cache": None}
+    dram = {"bw": 8 * BUS_BYTES, "cache": None, "refill": 0.0}
     steps = {"scratchpad": {"launch_cycles": 0}, "registers": {"step_cycles": 4}}
     return with_parts(fitted(), DRAM=dram, **steps)
 
@@ -193,34 +184,10 @@ def latencies(rows: Sequence[Measured], hierarchy: Hierarchy) -> Floats:
 
 def bound(rows: Sequence[Measured]) -> Floats:
     """Return cycles that nothing can be below: of the array alone, and of the bus, float64[N]."""
-    found = []
-    for cost in costs(rows, unfitted()):
-        off_chip = (each for each in cost.traffic if each.parent == "DRAM")
-        moved = sum(each.parent_reads + each.parent_writes for each in off_chip)
-        found.append(max(cost.compute_cycles, moved / _BUS_BYTES))
-    return np.array(found)
+    return np.array([busiest(cost, BUS_BYTES) for cost in costs(rows, unfitted())])
 
 
 # --- Tables -------------------------------------------------------------------------------------
-
-AGREEMENT = ("Spearman", "MAPE %", "mean ratio", "<= 10 %", "<= 25 %", "ratios", "above measured")
-"""Columns of ``agreement``."""
-
-_WORST = 8
-
-
-def agreement(measured: Floats, predicted: Floats) -> tuple[str, ...]:
-    """Return how well predictions agree: a ratio is measured / predicted."""
-    from scipy.stats import spearmanr
-
-    error, ratio = np.abs(predicted / measured - 1), measured / predicted
-    return (
-        f"{spearmanr(measured, predicted)[0]:.4f}",
-        *(f"{100 * error.mean():.1f}", f"{log_mean(ratio):.2f}"),
-        *(f"{100 * np.mean(error <= limit):.0f}" for limit in (0.1, 0.25)),
-        f"{ratio.min():.2f}-{ratio.max():.2f}",
-        str(np.count_nonzero(predicted > measured)),
-    )
 
 
 def agree(rows: Sequence[Measured]) -> None:
@@ -237,8 +204,5 @@ def agree(rows: Sequence[Measured]) -> None:
         "hierarchy, nothing fitted": latencies(rows, unfitted()),
         "hierarchy": model,
     }
-    table = [(name, *agreement(measured, each)) for name, each in models.items()]
-    Table(f"{len(rows)} mappings on Gemmini's RTL", ("model",), AGREEMENT, table).print()
-    worst = np.argsort(-np.abs(np.log(measured / model)), kind="stable")[:_WORST]
-    left = ((rows[n].text, f"{measured[n]:.0f}", f"{measured[n] / model[n]:.2f}") for n in worst)
-    Table("Worst mappings of hierarchy", ("mapping",), ("cycles", "ratio"), left).print()
+    print_models(f"{len(rows)} mappings on Gemmini's RTL", measured, models)
+    print_worst("Worst mappings of hierarchy", [row.text for row in rows], measured, model)

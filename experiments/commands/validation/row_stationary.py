@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from functools import cache
 
+import numpy as np
+
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy
+from maestro_env.experiments.commands.validation.agreement import print_models
 from maestro_env.experiments.commands.validation.eyeriss import MEASURED, Measured
 from maestro_env.experiments.shown.tables import Table
+from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 
 
@@ -83,6 +87,18 @@ def compare() -> None:
     rows = [_compare(*run) for run in runs]
     title = "AlexNet on Eyeriss, its own mappings by hierarchy"
     Table(title, ("layer", "m n e p q r t"), _SHOWN, rows).print()
+    layers = [each.layer for each in MEASURED]
+    milliseconds = np.array([each.processing_ms for each in MEASURED])
+    models = {
+        "least of any mapping": [lower_bound(each, chip()).latency_cycles for each in layers],
+        "hierarchy": [predict(*run).latency_cycles for run in runs[: len(MEASURED)]],
+    }
+    a_ms = 1000 * (chip().clock_mhz or 0)
+    print_models(
+        f"{len(MEASURED)} layers on Eyeriss, nothing fitted",
+        milliseconds,
+        {name: np.array(cycles) / a_ms for name, cycles in models.items()},
+    )
 
 
 def _compare(measured: Measured, parameters: RowStationary) -> tuple[str, ...]:
