@@ -76,7 +76,7 @@ def test_bars_and_columns_add_up_to_the_energy(chip: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("chip", "peak", "bandwidth"),
-    # The files in words: 75.4 bits of 8 a cycle; no limit; (48 + 32) / 16 and 8 / 4.
+    # The files in words: 80.5 bits of 8 a cycle; no limit; (48 + 32) / 16 and 8 / 4.
     [("gemmini", 256, 80.5 / 8), ("eyeriss", 168, np.inf), (OWN, 4, 5), (BARE, 4, 2)],
 )
 def test_no_point_is_above_the_roof(chip: str, peak: int, bandwidth: float) -> None:

@@ -85,9 +85,9 @@ class Space::Decoder {
   // Deals units to chunks; tiles grow from those of one unit to those of all together.
   void share(const Group& group) {
     for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
-      const auto& [part, size] = group.fanouts[f];
+      const Part& part = group.fanouts[f].part;  // not bound: clang 14 cannot capture that
       units_[f].fill(1);
-      std::int64_t room = size;
+      std::int64_t room = group.fanouts[f].size;
       each_of(part, [&](std::size_t d) {
         const std::int64_t used =
             std::min({std::int64_t{part.sizes[d].pick(point_)}, chunks_[d], room});
