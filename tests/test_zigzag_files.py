@@ -138,6 +138,13 @@ BAD = [
     (HARDWARE, "r_cost: 32, ", "", "sram: r_cost is missing"),
     (HARDWARE, "rw_port: 1", "rw_port: 0", "dram: has no port that reads"),
     (WORKLOAD, "[5, 6, 7]", "[5, 6]", "loop_sizes: 2 sizes for D0, D1, D2; allowed: one each"),
+    (WORKLOAD, "loop_sizes:", "loop_dim_sizes:", "'loop_dim_sizes' is not supported"),
+    (
+        WORKLOAD,
+        "operand_precision: {W: 8, I: 8, O: 16, O_final: 8}, ",
+        "",
+        "no operand_precision, as a layer of ZigZag's",
+    ),
     (WORKLOAD, "O[g]=W[g]", "O[g]=2", "'.*' is not of the form O"),
     (MAPPING, "K, 4", "K, 2.5", "D1: has 'K, 2.5'; allowed: a dimension, once, and whole units"),
     (MAPPING, "'*'", "all", "temporal_ordering 2: allowed: a dimension, and how often its loop"),

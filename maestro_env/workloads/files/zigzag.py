@@ -18,6 +18,7 @@ _KEYS = (
     *("id", "name", "operator_type", "equation", "dimension_relations", "loop_dims", "loop_sizes"),
     *("operand_precision", "operand_source", "padding", "pr_loop_dims", "pr_loop_sizes"),
 )
+_NEEDED = ("operator_type", "equation", "loop_dims", "loop_sizes", "operand_precision")
 _TENSOR = r"(\w+)((?:\[\w*\])+)"
 _EQUATION = re.compile(rf"{_TENSOR}\+?={_TENSOR}[*+]{_TENSOR}")
 
@@ -40,6 +41,11 @@ def layers_network(root: Part, name: str) -> Network:
     collection = Collection(name)
     for part in root.items():
         part.only(*_KEYS)
+        if missing := [key for key in _NEEDED if key not in part]:
+            part.fail(
+                f"has no {' and no '.join(missing)}, as a layer of ZigZag's workloads; allowed: "
+                "those, problems of Timeloop, workloads of AccelForge"
+            )
         layer = part["name"].text() if "name" in part else f"layer_{part['id'].text()}"
         loops = _loops(part, layer)
         if _multiplies(part, loops):
