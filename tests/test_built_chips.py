@@ -26,6 +26,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "hierarchy.md").read_text(encoding=
 UNITS = {
     "eyeriss": [12, 14],
     "gemmini": [16, 16],
+    "gemmini_os": [16, 16],
     "nvdla": [32, 64],
     "simba": [16, 8, 8],
     "tpu_v1": [256, 256],
@@ -76,7 +77,17 @@ def test_the_table_of_chips_is_that_of_their_files() -> None:
     assert [(name, macs, clock) for name, macs, clock in rows] == [
         (name, f"{math.prod(UNITS[name]):,}", f"{clocks[name]:,.0f}" if clocks[name] else "unknown")
         for name in (
-            *("gemmini", "eyeriss", "simba", "tpu_v1", "nvdla", "tpu_v4i", "vta", "vta_4x8"),
+            *(
+                "gemmini",
+                "gemmini_os",
+                "eyeriss",
+                "simba",
+                "tpu_v1",
+                "nvdla",
+                "tpu_v4i",
+                "vta",
+                "vta_4x8",
+            ),
         )
     ]
 
