@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::vector<MappedLoop> loops;
   for (int element = 0; bytes.left() && loops.size() < 64;) {
-    element = bytes.rarely() ? bytes.any() : element + bytes.below(8) / 6;
+    element = bytes.rarely() ? bytes.any() : std::min(element, kMaxElements) + bytes.below(8) / 6;
     const std::int32_t dim = bytes.rarely() ? bytes.any() : bytes.below(gym::kLoops);
     loops.push_back({element, dim, bytes.size()});
   }
