@@ -137,6 +137,11 @@ class Nest:
             slides = tensor == "I" and dim in "PQRS"
             alone |= slides and self.options["share"] == "tiles"
             apart = slides and any(each[0] < self.mac or self.cuts(each) for each in later)
+            apart |= slides and any(
+                each[1] == dim and tensor in self.elements[each[0]].get(flag, "")
+                for each in loops[index + 1 :]
+                if each[3] and self.cuts(each)
+            )
             flags.append(element < parent or alone or apart)
         return flags
 

@@ -80,6 +80,25 @@ def test_the_mappings_cover_what_the_model_tells_apart() -> None:
     assert {name: seen[name] for name, count in least.items() if seen[name] < count} == {}
 
 
+@pytest.mark.parametrize("tiles", [(2, 1), (4, 2), (3, 1)])
+@pytest.mark.parametrize("temporal", [[], [["P", 6]]])
+def test_units_of_a_window_that_an_inner_fan_out_serves_alone_share_nothing(
+    tiles: tuple[int, int], temporal: list[list[Any]]
+) -> None:
+    memory = {"width": dict.fromkeys("IWO", 8), "history": "", "read_pj": 0, "write_pj": 0}
+    row = {
+        "layer": {"dims": {"R": 3, "P": 8}, "stride": [1, 1], "dilation": [1, 1]},
+        "accelerator": [
+            {"memory": "M0", "keep": "IWO", "bw": 8, **memory},
+            {"fanout": "F1", "pj": 0},
+            {"fanout": "F2", "multicast": "I", "pj": 0},
+            {"memory": "M3", "keep": "I", **memory},
+        ],
+        "mapping": [temporal, [["P", tiles[0]]], [["P", tiles[1]]], []],
+    }
+    assert differences(row) == []
+
+
 def test_words_grow_from_memory_to_memory_towards_the_mac() -> None:
     plain = {"history": "", "multicast": "", "reduce": "", "width": {}}
     for row in rows(seed=1, count=500):

@@ -41,12 +41,13 @@ Verdict Nest::read(const Shape& shape, Mapping mapping) {
 Verdict Nest::add(const MappedLoop& loop, int element) {
   Chain& chain = chains_[loop.dim];
   const Element& place = accelerator_.elements[element];
-  if (place.is_memory) {
-    // Even a temporal loop of one position sets the units above it apart (H3.6).
+  std::int64_t& box = box_[loop.dim];
+  const bool cuts = loop.tile < box;
+  // Even a temporal loop of one position sets the units above it apart (H3.6).
+  if (place.is_memory || (cuts && !place.fanout.together[kInput])) {
     for (Loop& each : chain.loops) each.apart_from = std::min(each.apart_from, element);
   }
-  std::int64_t& box = box_[loop.dim];
-  if (loop.tile >= box) return Verdict::ok;
+  if (!cuts) return Verdict::ok;
   if (place.is_memory) {
     movers_.push_back(
         {static_cast<LoopId>(loop.dim), static_cast<int>(chain.loops.size()), element});

@@ -29,7 +29,7 @@ struct Loop {
   std::int64_t tile;
   int element;
   bool spatial;
-  // Of a spatial one: the element of the next temporal loop of the dimension, cutting or not.
+  // Of a spatial one: the element of the next loop of the dimension that sets inputs apart (H3.6).
   int apart_from = kMaxElements + 2;
 };
 
