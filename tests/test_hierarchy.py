@@ -24,6 +24,7 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, LayerError, MappingError
 from maestro_env.compat import exact_rows
 from maestro_env.compat.program import main
@@ -284,13 +285,15 @@ def test_steps_take_their_least_cycles_and_launches_the_port() -> None:
 
 def test_each_block_of_outputs_takes_its_cycles_once_after_its_last_mac() -> None:
     # Two columns share four filters of three outputs: six blocks, however often sums come back.
-    columns = FanoutElement(name="columns", size=2)
-    array = Hierarchy([DRAM, replace(L1, finish_cycles=7.5), columns])
-    evaluator = HierarchyEvaluator(Shape({"K": 4, "P": 3, "C": 5}), array)
-    for loops in ([("K", 2)], [("C", 1), ("P", 1), ("K", 2)]):
-        cost = cost_of(evaluator, [loops, [], [("K", 1)]])
-        assert cost.compute_cycles == 6 * 5 + 6 * 7.5
-        assert lower_bound(evaluator.shape, array).compute_cycles == cost.compute_cycles
+    # Three rows share six channels, which makes no outputs fewer.
+    columns = FanoutElement(name="columns", size=2, rules=LoopRules(dims=("K",)))
+    rows = FanoutElement(name="rows", size=3, rules=LoopRules(dims=("C",)))
+    array = Hierarchy([DRAM, replace(L1, finish_cycles=7.5), columns, rows])
+    evaluator = HierarchyEvaluator(Shape({"K": 4, "P": 3, "C": 6}), array)
+    for loops, channels in (([("K", 2)], 2), ([("C", 1), ("P", 1), ("K", 2)], 6)):
+        cost = cost_of(evaluator, [loops, [], [("K", 1)], [("C", 2)]])
+        assert cost.compute_cycles == 6 * channels + 6 * 7.5
+    assert lower_bound(evaluator.shape, array).compute_cycles == 6 * 2 + 6 * 7.5
 
 
 def test_each_further_tile_of_outputs_waits_for_a_share_of_the_first_fill() -> None:
@@ -339,10 +342,8 @@ def test_a_halo_may_stay_only_as_the_innermost_loop_advances() -> None:
         ([MemoryElement(name="A", launch_cycles=5)], "memory A has launch_cycles 5; allowed: 0"),
         ([DRAM, MemoryElement(name="A", load_cycles=-1)], "load_cycles is -1; allowed: integers"),
         ([DRAM, MemoryElement(name="A", keeps=("input",), finish_cycles=1)], "keeps no outputs;"),
-        (
-            [DRAM, MemoryElement(name="A", refill=0.5)],
-            "refill 0.5; allowed: 0, as refill is of the",
-        ),
+        ([DRAM, MemoryElement(name="A", refill=0.5)], "refill 0.5; allowed: 0, as refill is"),
+        ([DRAM, MemoryElement(name="A", refill="x")], "refill 'x'; allowed: 0, as refill is"),  # type: ignore[arg-type]
         ([MemoryElement(name="A", refill=1.5)], "refill is 1.5; allowed: numbers from 0 to 1"),
         ([DRAM, MemoryElement(name="A", pool="DRAM", beat_bits=8)], "beats, cache and energies"),
         ([DRAM, MemoryElement(name="A", leak_mw=1)], "has no clock_mhz; allowed: a clock_mhz"),

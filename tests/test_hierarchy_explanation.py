@@ -138,6 +138,16 @@ def test_the_worked_example_of_the_specification() -> None:
     assert "  X       50.0%  of the instances have work" in str(found).splitlines()
 
 
+def test_outputs_and_refills_have_cycles_of_their_own() -> None:
+    memories = [MemoryElement(name="DRAM", bw=8, refill=0.25), MemoryElement(name="L1")]
+    memories[1] = replace(memories[1], finish_cycles=2.0)
+    evaluator = HierarchyEvaluator(Shape({"K": 4, "P": 3, "C": 50}), Hierarchy(memories))
+    cycles = explain_hierarchy(evaluator, [[("K", 2)], []]).cycles
+    # 100 filter words and 150 inputs come first; the second tile of filters waits for a quarter.
+    want = {"first_fill": 250, "refill": 62.5, "compute": 600, "finish": 24, "last_drain": 6}
+    assert {name: each for name, each in cycles.items() if each} == want
+
+
 def test_room_by_tensor_is_filled_by_tensor() -> None:
     memory = MemoryElement(name="L1", capacity_bits={"filter": 64, "output": 32}, buffers=2)
     evaluator = HierarchyEvaluator(Shape({"K": 8, "C": 4}), Hierarchy([DRAM, memory]))

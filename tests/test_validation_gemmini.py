@@ -137,9 +137,9 @@ def test_the_command_compares_models(
         ("L3[WIO] C2 Z3", {}, "'L3[WIO] C2 Z3'; allowed: such as L3[WIO] K48 C2X"),
         ("L3[WIO] C2 - K16X", {}, "has the level 'K16X'; allowed: such as"),
         (CONV, {"prob.C": 15}, "'C': 16, "),
-        (CONV, {"prob.K": "many"}, "row 1: prob.K is 'many'; allowed: integers above 0"),
+        (CONV, {"prob.K": "many"}, "row 1: prob.K is 'many'; allowed: integers from 1 to"),
         (CONV, {"target.gemmini_cycle": ""}, "target.gemmini_cycle is ''; allowed: numbers"),
-        (CONV, {"prob.Wstride": 0}, "prob.Wstride is '0'; allowed: integers above 0"),
+        (CONV, {"prob.Wstride": 0}, "prob.Wstride is '0'; allowed: integers from 1"),
     ],
 )
 def test_other_rows_are_refused(

@@ -35,8 +35,8 @@ VTA: dict[str, Any] = {
     "session": "jul",
     "passes": 3,
     "lanes": 16,
-    **dict.fromkeys(("N", "G", "stride_y", "stride_x", "block_n", "tile_n"), 1),
-    **dict.fromkeys(("block_c", "block_k", "tile_c"), 16),
+    **dict.fromkeys(("N", "G", "stride_y", "stride_x", "tile_n"), 1),
+    "tile_c": 16,
     "K": 64,
     "C": 64,
     "R": 3,
@@ -79,7 +79,7 @@ def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 def layers(tmp_path: Path) -> list[vta.Layer]:
     serial = {"id": "b", "session": "aug", "lanes": 1, "tile_c": 32, "tile_p": 4}
     images = {"id": "c", "core": "4x8x8", "N": 4, "passes": 4, "lanes": 8, "tile_k": 16}
-    images |= {"block_n": 4, "block_c": 8, "block_k": 8, "tile_n": 4, "tile_c": 8}
+    images |= {"tile_n": 4, "tile_c": 8}
     groups = {"id": "d", "operator": "group_conv2d", "G": 4, "K": 16, "C": 16, "tile_k": 16}
     rows = [VTA, *({**VTA, **each} for each in (serial, images, groups))]
     return vta.read_layers(write(tmp_path / "rows.csv", rows))[0]
@@ -120,19 +120,26 @@ def test_the_command_names_what_it_leaves_out(
     # Fits have a test of their own.
     constants = {"bits_per_cycle": 32.0, "launch_cycles": 1000.0, "depth": 10.0}
     monkeypatch.setattr(vta, "fit", lambda _: constants)
-    rows = [{**VTA, "id": f"r{n}", "tile_p": p, "seconds": s} for n, (p, s) in enumerate(SOME)]
+    sizes = [(p, s) for s in (0.006, 0.007, 0.008, 0.009) for p in (8, 7, 4, 2)]
+    rows = [{**VTA, "id": f"r{n}", "tile_p": p, "seconds": s} for n, (p, s) in enumerate(sizes)]
     others = [{**VTA, "id": "u", "board": "ultra96"}, {**VTA, "id": "t", "operator": "dense"}]
     assert validation(["vta", f"--rows={write(tmp_path / 'rows.csv', rows + others)}"]) == 0
     shown = capsys.readouterr().out
-    assert "4 convolutions on VTA, nothing fitted" in shown
+    assert "16 convolutions on VTA, nothing fitted" in shown
+    assert shown.count("Fitted on 8 rows: bits_per_cycle 32, launch_cycles 1000, depth 10") == 2
     assert "hierarchy without finish_cycles" in shown
     assert "u    its log does not name core and clock" in shown
     assert "t    dense: the rows are convolutions" in shown
-    with pytest.raises(RecordError, match="no convolutions on a pynq board"):
+    with pytest.raises(RecordError, match="no convolution without groups on a pynq board"):
         vta.read_layers(write(tmp_path / "others.csv", others))
 
 
-SOME = [(8, 0.006), (7, 0.0065), (4, 0.007), (2, 0.0055)]
+def test_few_rows_are_not_fitted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validation(["vta", f"--rows={write(tmp_path / 'rows.csv', [VTA])}"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 convolutions on VTA" in shown
+    assert "Fitted" not in shown
+    assert "not scored" not in shown
 
 
 # --- MoCA ---------------------------------------------------------------------------------------
@@ -227,10 +234,20 @@ def test_its_machine_is_gemmini_with_another_scratchpad_and_cache() -> None:
 @pytest.mark.parametrize(
     ("action", "row", "cells", "named"),
     [
-        ("vta", VTA, {"K": "many"}, "row 1: K is 'many'; allowed: integers above 0"),
+        ("vta", VTA, {"K": "many"}, "row 1: K is 'many'; allowed: integers from 1 to 65536"),
         ("vta", VTA, {"core": "2x2"}, "core is '2x2'; allowed: 1x16x16, 4x8x8"),
-        ("vta", VTA, {"tile_c": 64, "tile_p": 56, "tile_k": 64}, "row a is pool_overflow on vta"),
-        ("gemmini-moca", MOCA, {"padding": "-1"}, "padding is '-1'; allowed: integers"),
+        ("vta", VTA, {"lanes": 5}, "lanes is '5'; allowed: 1, 16"),
+        (
+            "vta",
+            VTA,
+            {"tile_c": 64, "tile_p": 56, "tile_k": 64},
+            "bits of inputs, which has 262,144",
+        ),
+        ("vta", MOCA, {}, "row 1: has no column core; docs/validation.md lists them"),
+        ("gemmini-moca", MOCA, {"operator": "CONV"}, "operator is 'CONV'; allowed: conv2d, gemm"),
+        ("gemmini-moca", MOCA, {"padding": "-1"}, "padding is '-1'; allowed: integers from 0"),
+        ("gemmini-moca", MOCA, {"stride": 32}, "row a: no tile of {"),
+        ("gemmini-moca", MOCA, {"C": 3, "padding": 0, "K": 4096, "pooled": 112}, "no tile of {"),
         ("gemmini-moca", MOCA, {"cycles_median": ""}, "cycles_median is ''; allowed: numbers"),
     ],
 )

@@ -171,11 +171,13 @@ def csv_cell(value: object) -> object:
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Read a CSV file: its rows by the names of its header, as before ``csv_cell``.
 
-    Lines above the header that begin with ``#`` are comments.
+    Lines above the header that begin with ``#`` are comments; so is a mark of the byte order.
     """
     try:
         with open_text(path, newline="") as file:
-            lines = itertools.dropwhile(lambda line: line.startswith("#"), file)
+            lines = itertools.dropwhile(
+                lambda line: line.startswith("#"), (line.lstrip("\ufeff") for line in file)
+            )
             rows = list(csv.DictReader(lines, strict=True))
     except (OSError, ValueError, csv.Error) as error:
         raise cannot_read(path, error) from None

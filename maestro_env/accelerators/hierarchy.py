@@ -443,8 +443,8 @@ class Hierarchy(Accelerator):
         for element in self.elements[1:]:
             if isinstance(element, MemoryElement) and element.refill:
                 raise HardwareError(
-                    f"memory {element.name} has refill {element.refill:g}; allowed: 0, as refill "
-                    f"is of the first memory, {first.name}"
+                    f"memory {element.name} has refill {quoted(element.refill)}; allowed: 0, as "
+                    f"refill is of the first memory, {first.name}"
                 )
         fanouts = sum(isinstance(element, FanoutElement) for element in self.elements)
         limits = _native.HIERARCHY_MAX_ELEMENTS, _native.HIERARCHY_MAX_FANOUTS

@@ -56,12 +56,14 @@ NEST_PARTS = {
     "first_fill": "first tiles travel inwards, memory by memory",
     "refill": "further tiles of outputs wait for a share of that",
     "compute": "the unit with the largest tiles works, step by step",
+    "finish": "outputs take their cycles after their last MACs",
     "port_wait": "the busiest port takes longer than that",
     "last_drain": "last outputs travel outwards",
 }
 """Parts of the latency, and what happens in them (H6)."""
 
 _COMPUTE = "compute"
+_SOMETIMES = ("refill", "finish")
 # Fields of elements that cost time: what they are called, and the value that costs none.
 _LIMITS: Mapping[str, tuple[str, Any]] = {
     "bw": ("bandwidth", None),
@@ -82,7 +84,8 @@ class HierarchyExplanation:
         objective: by which neighbours are judged.
         cost: of the mapping.
         bottleneck: what bounds its latency: compute, or ports of memories.
-        cycles: by part of ``NEST_PARTS``; they add up to the latency. ``refill`` only if it is.
+        cycles: by part of ``NEST_PARTS``; they add up to the latency. ``refill`` and
+            ``finish`` only where there are some.
         port_cycles: that each limit of a port alone takes, by the names of ``bottleneck``.
         utilization: of the MACs, and where it is lost.
         traffic: accesses of each physical memory, from the innermost.
@@ -177,10 +180,12 @@ def explain_hierarchy(
     first = evaluator.hierarchy.names[0]
     outermost = [each for each in cost.traffic if each.parent == first]
     refill = _refill_cycles(evaluator, mapping, cost)
+    finish = _finish_cycles(evaluator, mapping, cost)
     parts = (
         cost.first_cycles - refill,
         refill,
-        cost.compute_cycles,
+        cost.compute_cycles - finish,
+        finish,
         max(cost.port_cycles - cost.compute_cycles, 0.0),
         cost.last_cycles,
     )
@@ -197,7 +202,7 @@ def explain_hierarchy(
         cycles={
             name: part
             for name, part in zip(NEST_PARTS, parts, strict=True)
-            if part or name != "refill"
+            if part or name not in _SOMETIMES
         },
         port_cycles={each: without({*limits} - {each}) for each in limits[1:]},
         utilization=utilization_of(evaluator, mapping, cost),
@@ -275,6 +280,22 @@ def _refill_cycles(
     tiles = math.prod(cut.chunks for cut in outermost if cut.dim in INDEXING["output"])
     again = share * (tiles - 1)
     return cost.first_cycles * again / (1 + again)
+
+
+def _finish_cycles(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost
+) -> float:
+    """Return the cycles that outputs take after their last MACs (H6)."""
+    elements = [
+        replace(each, finish_cycles=0.0) if isinstance(each, MemoryElement) else each
+        for each in evaluator.hierarchy.elements
+    ]
+    if elements == list(evaluator.hierarchy.elements):
+        return 0.0
+    hierarchy = replace(evaluator.hierarchy, elements=elements)
+    without, _ = replace(evaluator, hierarchy=hierarchy).evaluate(mapping)
+    assert without is not None
+    return cost.compute_cycles - without.compute_cycles
 
 
 def _ports(hierarchy: Hierarchy) -> list[str]:

@@ -50,7 +50,7 @@ class Bounds:
     Args:
         latency_cycles: of any mapping.
         energy_nj: likewise.
-        compute_cycles: of the MACs alone.
+        compute_cycles: of the MACs, and of outputs after their last MAC.
         port_cycles: of the port that has the most to move, for all its bits.
         traffic: words between each pair of consecutive holders.
     """
@@ -127,8 +127,11 @@ def _least_share(floors: CostFloors, size: Mapping[str, int]) -> int:
     extents = sorted(size[dim] for dim in size if dim in spatial)
     # One unit works through all others.
     alone = math.prod(size[dim] for dim in size if dim not in spatial)
-    units = floors.units(0, len(floors.evaluator.hierarchy.elements))
-    return alone * least_steps(extents, int(units))
+    units = math.prod(
+        min(size_of, math.prod(most[dim] for dim in most if dim in size))
+        for size_of, most in floors.fanouts
+    )
+    return alone * least_steps(extents, min(units, floors.macs))
 
 
 def _least(floors: CostFloors, prices: Values, flows: Values, shares: Values) -> float:

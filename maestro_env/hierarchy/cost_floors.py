@@ -142,6 +142,11 @@ class CostFloors:
         # Every unit at work executes a MAC.
         return min(units, self.macs)
 
+    @property
+    def fanouts(self) -> list[tuple[int, dict[str, int]]]:
+        """Units of each fan-out at most, and how many of them may share each dimension."""
+        return [(self._elements[each]["size"], most) for each, most in self.spatial.items()]
+
     def _spatial(self, element: int) -> dict[str, int]:
         """Return the most units of each dimension that may have a loop at a fan-out (H2.1)."""
         rules = self.evaluator.hierarchy.rules

@@ -23,8 +23,8 @@ from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
 
 FIGURES: tuple[str, ...] = _native.HIERARCHY_FIGURES
-"""Columns of a batch: cycles in all, of unit 0's MACs, of first fetches, of last drains, of the
-busiest port; energy in nJ (H6, H7)."""
+"""Columns of a batch: cycles in all, of unit 0's computing, of first fetches, of last drains, of
+the busiest port; energy in nJ (H6, H7)."""
 
 STATUSES: tuple[str, ...] = _native.HIERARCHY_STATUSES
 """Status codes of a batch index this tuple (H7)."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from maestro_env.base.errors import quoted
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown.statistics import log_mean
 from maestro_env.experiments.shown.tables import Table
+from maestro_env.explanation.hierarchy import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape
 
@@ -24,6 +25,7 @@ AGREEMENT = ("Spearman", "MAPE %", "mean ratio", "<= 10 %", "<= 25 %", "ratios",
 """Columns of ``agreement``."""
 
 _WORST = 8
+_MOST = 2**16
 
 
 @dataclass(frozen=True)
@@ -53,25 +55,33 @@ class Cells:
 
     def text(self, name: str) -> str:
         """Return a text that is not empty."""
-        return str(self._read(name, str, "a text"))
+        return self._given(name) or self._fail(name, "a text that is not empty")
 
-    def integer(self, name: str) -> int:
-        """Return an integer above 0."""
-        return int(self._read(name, plain_integer, "integers above 0"))
+    def choice(self, name: str, allowed: Collection[str]) -> str:
+        """Return one of some texts."""
+        given = self._given(name)
+        return given if given in allowed else self._fail(name, ", ".join(allowed))
 
-    def count(self, name: str) -> int:
-        """Return an integer from 0."""
-        return 0 if self._row.get(name) == "0" else self.integer(name)
+    def integer(self, name: str, least: int = 1) -> int:
+        """Return an integer from 1 or 0 to 65,536."""
+        found = plain_integer(self._given(name))
+        if found is None or not least <= found <= _MOST:
+            self._fail(name, f"integers from {least} to {_MOST}")
+        return found
 
     def number(self, name: str) -> float:
         """Return a number above 0."""
-        return float(self._read(name, plain_number, "numbers above 0"))
+        found = plain_number(self._given(name))
+        return found or self._fail(name, "numbers above 0")
 
-    def _read(self, name: str, read: Callable[[str], Any], allowed: str) -> Any:
-        given = self._row.get(name)
-        if not (value := read(given or "")):
-            raise RecordError(f"{self._where}: {name} is {quoted(given)}; allowed: {allowed}")
-        return value
+    def _given(self, name: str) -> str:
+        if (given := self._row.get(name)) is None:
+            raise RecordError(f"{self._where}: has no column {name}; docs/validation.md lists them")
+        return given
+
+    def _fail(self, name: str, allowed: str) -> NoReturn:
+        given = quoted(self._row[name])
+        raise RecordError(f"{self._where}: {name} is {given}; allowed: {allowed}")
 
 
 # --- Predictions --------------------------------------------------------------------------------
@@ -89,17 +99,25 @@ def cost_of(run: Run, hierarchy: Hierarchy) -> HierarchyCost:
     Raises:
         RecordError: it is no run of that machine.
     """
-    cost, status = HierarchyEvaluator(run.shape, hierarchy).evaluate(run.mapping)
+    evaluator = HierarchyEvaluator(run.shape, hierarchy)
+    cost, status = evaluator.evaluate(run.mapping)
     if cost is None or status != "ok":
-        raise RecordError(f"row {run.name} is {status} on {hierarchy.name}; give rows of it")
+        why = nest_status(evaluator, run.mapping)
+        raise RecordError(f"row {run.name} cannot run on {hierarchy.name}: {why}")
     return cost
 
 
-def busiest(cost: HierarchyCost, bytes_per_cycle: float) -> float:
-    """Return cycles that nothing can be below: of the array, or of the bus of 8-bit words."""
-    off_chip = (each for each in cost.traffic if each.parent == "DRAM")
-    moved = sum(each.parent_reads + each.parent_writes for each in off_chip)
-    return max(cost.compute_cycles, moved / bytes_per_cycle)
+def busiest(cost: HierarchyCost, bytes_per_cycle: float, two_ways: bool = False) -> float:
+    """Return cycles that nothing can be below: of the array, or of the bus of 8-bit words.
+
+    Args:
+        cost: of a run.
+        bytes_per_cycle: of the bus.
+        two_ways: whether reads and writes have as many each.
+    """
+    off_chip = [each for each in cost.traffic if each.parent == "DRAM"]
+    ways = sum(each.parent_reads for each in off_chip), sum(each.parent_writes for each in off_chip)
+    return max(cost.compute_cycles, (max(ways) if two_ways else sum(ways)) / bytes_per_cycle)
 
 
 # --- Tables -------------------------------------------------------------------------------------
@@ -148,7 +166,8 @@ def print_groups(
             cells += [f"{100 * error:.1f}", f"{whole:.2f}"]
         rows.append((group, *cells))
     columns = ("rows", *(each for name in models for each in (f"{name}, MAPE %", "sum's ratio")))
-    Table(title, ("",), columns, rows).print()
+    note = "sum's ratio: all measured cycles of the group / all predicted ones"
+    Table(title, ("",), columns, rows, note).print()
 
 
 def print_worst(title: str, names: Sequence[str], measured: Floats, predicted: Floats) -> None:
@@ -160,4 +179,5 @@ def print_worst(title: str, names: Sequence[str], measured: Floats, predicted: F
 
 def print_left_out(left: Iterable[tuple[str, str]]) -> None:
     """Print the rows that are not scored, each with the reason."""
-    Table("Rows that are not scored", ("row", "why"), (), sorted(left)).print()
+    if rows := sorted(left):
+        Table("Rows that are not scored", ("row", "why"), (), rows).print()

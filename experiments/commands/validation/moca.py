@@ -31,6 +31,7 @@ from maestro_env.experiments.commands.validation.gemmini import ARRAY, BUS_BYTES
 from maestro_env.experiments.commands.validation.gemmini_forms import Constants, described
 from maestro_env.experiments.commands.validation.moca_tiler import (
     Convolution,
+    TileError,
     convolution_tile,
     product_tile,
 )
@@ -52,13 +53,13 @@ class Layer(Run):
     """A layer with the tiles of MoCA's software.
 
     Args:
-        layer: the shape without what pooled tiles compute twice.
+        own_shape: of the layer, without what pooled tiles compute twice.
         tiles: that it is cut into.
         own_cycles: what MoCA's own model says.
         convolution: whether it is one; else a matrix product, whose timer waits for its end.
     """
 
-    layer: Shape
+    own_shape: Shape
     tiles: int
     own_cycles: float
     convolution: bool
@@ -66,7 +67,7 @@ class Layer(Run):
     @property
     def flaw(self) -> str:
         """Why its cycles cannot be the layer's; empty if they can."""
-        if self.cycles * ARRAY**2 < self.layer.macs:
+        if self.cycles * ARRAY**2 < self.own_shape.macs:
             return "impossible: more than 256 MACs a cycle"
         if self.convolution and self.tiles < _TIMED_TILES:
             return "untimed: few tiles, and the timer stops before the last ones end"
@@ -86,7 +87,7 @@ def read_layers(path: Path) -> list[Layer]:
 
 
 def _layer(cells: Cells) -> Layer:
-    convolution = cells.text("operator") == "conv2d"
+    convolution = cells.choice("operator", ("conv2d", "gemm")) == "conv2d"
     outputs = {dim: cells.integer(dim) for dim in "PQ"}
     shape, mapping = (_convolution if convolution else _product)(cells)
     counts = (math.ceil(shape.extents.get(dim, 1) / tile) for dim, tile in mapping[0])
@@ -94,7 +95,7 @@ def _layer(cells: Cells) -> Layer:
         name=cells.text("id"),
         network=cells.text("network"),
         shape=shape,
-        layer=replace(shape, extents={**shape.extents, **outputs}),
+        own_shape=replace(shape, extents={**shape.extents, **outputs}),
         mapping=mapping,
         cycles=cells.number("cycles_median"),
         tiles=math.prod(counts),
@@ -117,9 +118,16 @@ def _convolution(cells: Cells) -> tuple[Shape, NestMapping]:
     sizes = {name: cells.integer(name) for name in ("stride", "pool_size", "pool_stride")}
     pool, step = sizes["pool_size"], sizes["pool_stride"]
     layer = Convolution(
-        extents | {"P": pooled, "Q": pooled}, sizes["stride"], cells.count("padding"), pool, step
+        extents | {"P": pooled, "Q": pooled},
+        sizes["stride"],
+        cells.integer("padding", 0),
+        pool,
+        step,
     )
-    tile = convolution_tile(layer)
+    try:
+        tile = convolution_tile(layer)
+    except TileError as error:
+        raise RecordError(f"row {cells.text('id')}: {error}") from None
     computed = dict(extents)
     for dim in "PQ":
         whole, rest = divmod(pooled, tile[dim])
@@ -167,12 +175,12 @@ def compare(path: Path) -> None:
     model = latencies(layers, moca(fitted()))
     own = np.array([each.own_cycles for each in layers])
     models = {
-        "MACs / 256": np.array([each.layer.macs / ARRAY**2 for each in layers]),
+        "MACs / 256": np.array([each.own_shape.macs / ARRAY**2 for each in layers]),
         "largest of array and bytes / 16": np.array(
             [busiest(cost_of(each, moca(unfitted())), BUS_BYTES) for each in layers]
         ),
         "least of any mapping, nothing fitted": np.array(
-            [lower_bound(each.layer, moca(unfitted())).latency_cycles for each in layers]
+            [lower_bound(each.own_shape, moca(unfitted())).latency_cycles for each in layers]
         ),
         "hierarchy, nothing fitted": latencies(layers, moca(unfitted())),
         "hierarchy without refill": latencies(layers, moca(described(WITHOUT_REFILL))),

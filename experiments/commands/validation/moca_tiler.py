@@ -17,6 +17,10 @@ _SQUARE, _INNER = 5, 25  # blocks that a product begins with
 Tile = dict[str, int]
 
 
+class TileError(Exception):
+    """The software finds no tile of a layer."""
+
+
 @dataclass(frozen=True)
 class Convolution:
     """A convolution, and the pooling that follows it.
@@ -65,9 +69,17 @@ def convolution_tile(layer: Convolution) -> Tile:
     """Return the tile of a convolution, by the dimensions of ``Convolution.extents``.
 
     One extent after the other shrinks until the tile fits; then they grow in turn.
+
+    Raises:
+        TileError: it never fits.
     """
     tile = dict(layer.extents)
+    seen: set[tuple[int, ...]] = set()
     while not _fits(layer, tile):
+        # The rule may come back to a tile, or to nothing.
+        if min(tile.values()) < 1 or tuple(tile.values()) in seen:
+            raise TileError(f"no tile of {dict(layer.extents)} fits half of the memories")
+        seen.add(tuple(tile.values()))
         _shrink(layer, tile)
     _grow(layer, tile)
     return tile
@@ -94,7 +106,7 @@ def _too_large(layer: Convolution, tile: Tile) -> str:
     few_channels = tile["C"] == _LONG or (pooled and tile["C"] >= _BLOCK)
     if few_channels and tile["K"] <= _LONG:
         first = ("Q", _BLOCK), ("R", 1), ("S", 1), ("P", 1), ("C", _BLOCK), ("K", _BLOCK)
-        return next(dim for dim, least in first if tile[dim] > least)
+        return next((dim for dim, least in first if tile[dim] > least), "P")
     least = dict.fromkeys("KC", _BLOCK) | {"Q": _BLOCK if tile["P"] > 1 else 0}
     return max((dim for dim in "QRSPKC" if tile[dim] > least.get(dim, 0)), key=tile.__getitem__)
 
@@ -127,7 +139,7 @@ def _shrink_channels(layer: Convolution, tile: Tile, dim: str) -> None:
     elif tile["S"] > 1:
         tile["S"] -= 1
     elif tile["C"] < _BLOCK:
-        tile[dim] //= 2
+        tile[dim] = max(1, tile[dim] // 2)
     elif tile["P"] > 4:
         tile["P"] //= 2
     else:
