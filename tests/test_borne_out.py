@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,13 @@ from maestro_env.experiments.proving.goal_optimum import find_optimum
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
-from maestro_env.experiments.shell.files import DamagedError, RecordError, user_cache
+from maestro_env.experiments.shell.files import (
+    DamagedError,
+    RecordError,
+    read_record,
+    user_cache,
+    write_record,
+)
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.finding import find_layer
@@ -77,6 +85,17 @@ def test_counts_that_no_search_has_are_refused(odd: dict[str, Any], tmp_path: Pa
     ProofRecord(path, GOAL, {}).write(ProofState(**odd), left)
     with pytest.raises(DamagedError, match=f"{path} is not a search: {next(iter(odd))} is"):
         ProofRecord(path, GOAL, {}).read()
+
+
+def test_boxes_are_no_more_than_their_shape_says(tmp_path: Path) -> None:
+    path, search = tmp_path / "optimum.json", OptimumSearch(GOAL.require("levels"), GOAL.objective)
+    ProofRecord(path, GOAL, {}).write(ProofState(), search.left)
+    entry = read_record(path, "")
+    for left in ({"shape": [2**20, 2**20]}, {"boxes": b64encode(zlib.compress(bytes(2**24)))}):
+        text = {name: each.decode() if name == "boxes" else each for name, each in left.items()}
+        write_record(path, {**entry, "left": {**entry["left"], **text}})
+        with pytest.raises(DamagedError, match="is not a search"):
+            ProofRecord(path, GOAL, {}).read()
 
 
 def test_what_is_no_number_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from run_helpers import wait_for
 
+from maestro_env.base.errors import MaestroEnvError
 from maestro_env.experiments.commands.benchmark.methods import Method
 from maestro_env.experiments.commands.benchmark.records import Searches
 from maestro_env.experiments.commands.benchmark.talking import ProgramError, TimedOutError
@@ -71,6 +72,7 @@ def search(
         "while True: time.sleep(0.01); os.write(1, b'[')",
         "os.kill(os.getpid(), signal.SIGSTOP)",
         "os.killpg(0, signal.SIGSTOP)",
+        "os.kill(os.getppid(), signal.SIGSTOP); time.sleep(99)",
         "subprocess.Popen(WAITS); time.sleep(99)",
         "subprocess.Popen(WAITS, start_new_session=True); time.sleep(99)",
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); os.close(0); os.close(2); time.sleep(99)",
@@ -80,6 +82,12 @@ def test_a_program_that_says_nothing_is_cut_off(program: str, tmp_path: Path) ->
     with pytest.raises(TimedOutError, match=r"timed out; --seconds allows 0\.3 s"):
         search(tmp_path, program)
     assert not left(tmp_path)
+
+
+def test_a_program_ends_with_the_keeper_that_it_kills(tmp_path: Path) -> None:
+    with pytest.raises(MaestroEnvError, match=r"timed out|spent 0 of 30 evaluations"):
+        search(tmp_path, "os.kill(os.getppid(), signal.SIGKILL); time.sleep(99)")
+    wait_for(lambda: not left(tmp_path))
 
 
 def test_children_that_keep_the_output_end_with_the_program(tmp_path: Path) -> None:
@@ -101,6 +109,12 @@ def test_complaints_are_shown_by_the_line(
     search(tmp_path, "problem(); ask(); os.write(2, b'\\x1b[2J\\xff one\\ntwo')", seconds=60)
     shown = capsys.readouterr().err.replace(sys.executable, "python")
     assert shown == "python: \\x1b[2J\\xff one\npython: two\n"
+
+
+def test_a_vector_has_integers_alone(tmp_path: Path) -> None:
+    for odd in ("False", "0.5", "'0'"):
+        with pytest.raises(ProgramError, match=r"the vector is .*; allowed: integers"):
+            search(tmp_path, f"problem(); zeros[1] = {odd}; ask()", seconds=60)
 
 
 def test_a_line_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.base.errors import quoted
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import DamagedError, check_same, require_counts
@@ -22,6 +23,8 @@ from maestro_env.optimum.solving import Solution
 
 # Ratio of two bounds that can be told apart in a plot.
 _SEEN = 1.0001
+# Of the boxes that are left.
+_MOST_BYTES = 2**30
 
 CurvePoint = tuple[float, float | None, float | None]
 """Seconds, best and bound."""
@@ -129,8 +132,7 @@ class ProofRecord:
             found = ProofState(**begun["found"])
             require_counts(nodes=found.nodes, samples=found.samples, seconds=found.seconds)
             self._goal.check_best(found.best_point, found.best)
-            boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
-            left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
+            left = _boxes(**begun["left"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
             raise DamagedError(f"{self.path} is not a search: {error}", way_out) from None
         self.found, self.left = found, left
@@ -143,6 +145,15 @@ class ProofRecord:
         cost, _ = self._goal.problem.evaluate_mapping(mapping)
         assert cost is not None
         return {"directives": mapping.directives, "cost": cost.as_dict()}
+
+
+def _boxes(shape: list[int], boxes: str) -> NDArray[np.int32]:
+    """Return boxes, which may not be more than their shape says."""
+    size = 4 * math.prod(shape)
+    if not 0 <= size <= _MOST_BYTES:
+        raise ValueError(f"left has the shape {quoted(shape)}; allowed: {_MOST_BYTES:,} bytes")
+    found = zlib.decompressobj().decompress(base64.b64decode(boxes), size + 1)
+    return np.frombuffer(found, dtype=np.int32).reshape(shape)
 
 
 def _differs(last: CurvePoint, best: float | None, bound: float | None) -> bool:

@@ -14,17 +14,23 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def keep(asker: socket.socket, command: list[str]) -> None:
     """Run a program, whose standard streams are those of this process, until either side ends."""
-    if sys.platform == "linux":  # Its orphans become children of this process.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    set_by_kernel = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    if set_by_kernel:  # Its orphans become children of this process.
+        set_by_kernel(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # Whoever asks may hold Ctrl-C back.
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    def end_with_keeper() -> None:
+        if set_by_kernel:
+            set_by_kernel(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
     try:
-        program = subprocess.Popen(command, start_new_session=True)
+        program = subprocess.Popen(command, start_new_session=True, preexec_fn=end_with_keeper)
     except OSError as error:
         asker.send(os.fsencode(f"cannot start {command[0]}: {error.strerror}"))
         return

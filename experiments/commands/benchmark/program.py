@@ -22,6 +22,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.benchmark.talking import Program, ProgramError
 from maestro_env.experiments.problems.labels import described
+from maestro_env.experiments.search.goals import integers
 from maestro_env.mappers.base import Mapper, NoConfig
 
 FORMAT = "maestro-env/ask/1"
@@ -79,7 +80,7 @@ class ProgramMapper(Mapper[NoConfig]):
             asked = json.loads(line)["ask"]
             if not 0 < len(asked) <= left:
                 raise ValueError(f"it asks for {len(asked)} vectors; allowed: 1 to {left}")
-            points = evaluator.space.as_points(asked, len(asked))
+            points = evaluator.space.as_points([integers(each) for each in asked], len(asked))
             for point in points:
                 evaluator.space.decode(point)  # It refuses what is out of range.
         except (LookupError, TypeError, ValueError, RecursionError) as error:

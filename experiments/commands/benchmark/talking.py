@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -63,13 +64,23 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self._keeper.close()
-        self._process.wait()
+        self._end_keeper()
         self._over = True
         self.say(b"")
         with suppress(Empty):  # It makes room for what the thread holds.
             self._heard.get_nowait()
         for each in self._threads:
             each.join(1)  # What left the process group may hold a pipe, but on Linux.
+
+    def _end_keeper(self) -> None:
+        """Wait for the keeper, which its program may have stopped."""
+        for _ in range(_SECONDS_TO_END):
+            self._process.send_signal(signal.SIGCONT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)
+                return
+        self._process.kill()
+        self._process.wait()
 
     def line(self) -> bytes:
         """Return the next line that it writes; empty once there is none.
