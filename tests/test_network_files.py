@@ -427,7 +427,7 @@ BAD_YAML = {
     "both": ("problem: {}\nworkload: {}", "problem and workload are given; allowed: one"),
     "a note alone": ("{# a note #}\na: 1", "neither a problem"),
     "ZigZag": ("operational_array: {}\nmemories: {}", ", but a hardware file of ZigZag$"),
-    "its layers": ("- {id: 0, operator_type: Conv}", "line 1 1: loop_dims is missing$"),
+    "its layers": ("- {id: 0, operator_type: Conv}", "line 1 1: has no equation and no loop_dims"),
     "its mapping": ("- {name: default, spatial_mapping: {}}", ", but a mapping of ZigZag$"),
     "Stream": ("{name: a, cores: {0: a.yaml}}", ", but a hardware file of Stream$"),
     "its mapping in layers": (
