@@ -256,6 +256,8 @@ class MapSpace(Space):
 
     def parallel_dims_of(self, level: str) -> tuple[str, ...]:
         """Return the dimensions that ``l2`` or ``l1`` may compute in parallel."""
+        if not self._rules:
+            return self.parallel_dims
         rules = self._rules.get(_FANOUTS[LEVELS.index(level)], ANY_LOOPS)
         return tuple(dim for dim in self.parallel_dims if rules.allows(self._letter(dim)))
 
@@ -377,7 +379,7 @@ class MapSpace(Space):
 
     def _fixed_tile(self, level: str, dim: str) -> int | None:
         """Return the size of a tile that is not a parameter."""
-        whole = self._letter(dim) in self._rules.get("L1", ANY_LOOPS).whole
+        whole = bool(self._rules) and self._letter(dim) in self._rules.get("L1", ANY_LOOPS).whole
         extent = self.extents[dim]
         return extent if whole else self._schema.tile(level, dim, extent)
 
