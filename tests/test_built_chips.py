@@ -123,6 +123,11 @@ def test_all_units_of_a_chip_can_work(name: str) -> None:
     assert cost.compute_cycles == 4
 
 
+def test_both_forms_of_gemmini_have_the_same_memories_above_the_array() -> None:
+    weights, outputs = (find_hierarchy(name) for name in ("gemmini", "gemmini_os"))
+    assert weights.elements[:3] == outputs.elements[:3]
+
+
 def test_a_chip_is_found_by_name_and_a_file_by_its_path(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("memories: [{memory: DRAM}]")

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from run_helpers import wait_for
 
-from maestro_env.base.errors import MaestroEnvError
 from maestro_env.experiments.commands.benchmark.methods import Method
 from maestro_env.experiments.commands.benchmark.records import Searches
 from maestro_env.experiments.commands.benchmark.talking import ProgramError, TimedOutError
 from maestro_env.experiments.problems.splits import find_problems
+from maestro_env.experiments.search.searches import UnspentError
 
 BEGINS = """
 import json, os, signal, subprocess, sys, time
@@ -84,8 +84,10 @@ def test_a_program_that_says_nothing_is_cut_off(program: str, tmp_path: Path) ->
     assert not left(tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 def test_a_program_ends_with_the_keeper_that_it_kills(tmp_path: Path) -> None:
-    with pytest.raises(MaestroEnvError, match=r"timed out|spent 0 of 30 evaluations"):
+    # Its end is seen before its time is over, or not.
+    with pytest.raises((TimedOutError, UnspentError)):
         search(tmp_path, "os.kill(os.getppid(), signal.SIGKILL); time.sleep(99)")
     wait_for(lambda: not left(tmp_path))
 

@@ -243,7 +243,7 @@ def test_its_machine_is_gemmini_with_another_scratchpad_and_cache() -> None:
             {"tile_c": 64, "tile_p": 56, "tile_k": 64},
             "bits of inputs, which has 262,144",
         ),
-        ("vta", MOCA, {}, "row 1: has no column core; docs/validation.md lists them"),
+        ("vta", MOCA, {}, "row 1: has no column core; docs/validation.md names"),
         ("gemmini-moca", MOCA, {"operator": "CONV"}, "operator is 'CONV'; allowed: conv2d, gemm"),
         ("gemmini-moca", MOCA, {"padding": "-1"}, "padding is '-1'; allowed: integers from 0"),
         ("gemmini-moca", MOCA, {"stride": 32}, "row a: no tile of {"),

@@ -171,13 +171,11 @@ def csv_cell(value: object) -> object:
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Read a CSV file: its rows by the names of its header, as before ``csv_cell``.
 
-    Lines above the header that begin with ``#`` are comments; so is a mark of the byte order.
+    Lines above the header that begin with ``#`` are comments.
     """
     try:
         with open_text(path, newline="") as file:
-            lines = itertools.dropwhile(
-                lambda line: line.startswith("#"), (line.lstrip("\ufeff") for line in file)
-            )
+            lines = itertools.dropwhile(lambda line: line.startswith("#"), file)
             rows = list(csv.DictReader(lines, strict=True))
     except (OSError, ValueError, csv.Error) as error:
         raise cannot_read(path, error) from None

@@ -59,7 +59,7 @@ class Costs {
   // By boundary, then by crossing.
   std::vector<Prices> prices(const Traffic& traffic) const;
   // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
-  // those of each element that launches.
+  // those of each element that launches; `output_tiles` count where the first memory refills.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
                   std::span<const std::int64_t> steps, std::int64_t output_tiles,
                   double compute_cycles, double macs);

@@ -44,7 +44,8 @@ Verdict Model::evaluate(Mapping mapping, Figures& figures, bool of_overflows) {
     const bool launches = accelerator_.elements[e].memory.launch_cycles > 0;
     steps_.push_back(launches ? traffic_.steps(e) : 0);
   }
-  figures = costs_.figures(flows_, used_, steps_, traffic_.output_tiles(),
+  const bool refills = accelerator_.elements[0].memory.refill > 0;
+  figures = costs_.figures(flows_, used_, steps_, refills ? traffic_.output_tiles() : 1,
                            traffic_.compute_cycles(nest_), shape_.macs_estimate());
   return fitting;
 }

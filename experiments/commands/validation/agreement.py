@@ -24,7 +24,10 @@ Floats = NDArray[np.float64]
 AGREEMENT = ("Spearman", "MAPE %", "mean ratio", "<= 10 %", "<= 25 %", "ratios", "above measured")
 """Columns of ``agreement``."""
 
-_WORST = 8
+REFILL = 0.25
+"""Share of the first fill at further tiles of outputs, of all machines; docs/validation.md."""
+
+_WORST = 24
 _MOST = 2**16
 
 
@@ -76,7 +79,9 @@ class Cells:
 
     def _given(self, name: str) -> str:
         if (given := self._row.get(name)) is None:
-            raise RecordError(f"{self._where}: has no column {name}; docs/validation.md lists them")
+            raise RecordError(
+                f"{self._where}: has no column {name}; docs/validation.md names the file"
+            )
         return given
 
     def _fail(self, name: str, allowed: str) -> NoReturn:
@@ -105,6 +110,11 @@ def cost_of(run: Run, hierarchy: Hierarchy) -> HierarchyCost:
         why = nest_status(evaluator, run.mapping)
         raise RecordError(f"row {run.name} cannot run on {hierarchy.name}: {why}")
     return cost
+
+
+def latencies(runs: Sequence[Run], hierarchy: Hierarchy) -> Floats:
+    """Return cycles, float64[N]."""
+    return np.array([cost_of(each, hierarchy).latency_cycles for each in runs])
 
 
 def busiest(cost: HierarchyCost, bytes_per_cycle: float, two_ways: bool = False) -> float:

@@ -201,6 +201,9 @@ def agree(rows: Sequence[Measured]) -> None:
         "least of any mapping, nothing fitted": np.array(
             [lower_bound(row.shape, unfitted()).latency_cycles for row in rows]
         ),
+        "least of any mapping": np.array(
+            [lower_bound(row.shape, fitted()).latency_cycles for row in rows]
+        ),
         "hierarchy, nothing fitted": latencies(rows, unfitted()),
         "hierarchy": model,
     }

@@ -11,6 +11,7 @@ import numpy as np
 from maestro_env.accelerators.hierarchy import Cache, Hierarchy
 from maestro_env.experiments.commands.validation.agreement import (
     AGREEMENT,
+    REFILL,
     Floats,
     agreement,
     with_parts,
@@ -54,7 +55,7 @@ class Constants:
     launch_cycles: float = 200.0
     step_cycles: int = 6
     cache_mib: float = 1.0
-    refill: float = 0.25
+    refill: float = REFILL
 
 
 def described(constants: Constants) -> Hierarchy:

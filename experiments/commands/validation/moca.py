@@ -8,7 +8,6 @@ columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,10 +16,10 @@ import numpy as np
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.experiments.commands.validation.agreement import (
     Cells,
-    Floats,
     Run,
     busiest,
     cost_of,
+    latencies,
     print_groups,
     print_left_out,
     print_models,
@@ -44,8 +43,8 @@ _SCRATCHPAD = 128 * 2**13  # bits; sp_capacity of MOCAGemminiConfig
 _CACHE = 2 * 2**23  # the L2 of the system
 # A convolution's timer stops when its last command is accepted, with tiles still on their way.
 _TIMED_TILES = 9
-WITHOUT_REFILL = Constants(75.4, 3.44, 199.0, step_cycles=8, refill=0.0)
-"""What DOSA's training rows give for a model that has no refill."""
+# What DOSA's training rows give for a model that has no refill (`validation gemmini --training`).
+_WITHOUT_REFILL = Constants(75.4, 3.44, 199.0, step_cycles=8, refill=0.0)
 
 
 @dataclass(frozen=True)
@@ -156,11 +155,6 @@ def moca(gemmini: Hierarchy) -> Hierarchy:
     return with_parts(gemmini, **parts)
 
 
-def latencies(layers: Sequence[Layer], hierarchy: Hierarchy) -> Floats:
-    """Return cycles, float64[N]."""
-    return np.array([cost_of(each, hierarchy).latency_cycles for each in layers])
-
-
 # --- Tables -------------------------------------------------------------------------------------
 
 
@@ -172,18 +166,17 @@ def compare(path: Path) -> None:
     if not layers:
         raise RecordError(f"{path} has no row whose cycles can be those of its layer")
     measured = np.array([each.cycles for each in layers])
-    model = latencies(layers, moca(fitted()))
+    model, plain = latencies(layers, moca(fitted())), moca(unfitted())
+    costs = [cost_of(each, plain) for each in layers]
     own = np.array([each.own_cycles for each in layers])
     models = {
         "MACs / 256": np.array([each.own_shape.macs / ARRAY**2 for each in layers]),
-        "largest of array and bytes / 16": np.array(
-            [busiest(cost_of(each, moca(unfitted())), BUS_BYTES) for each in layers]
-        ),
+        "largest of array and bytes / 16": np.array([busiest(cost, BUS_BYTES) for cost in costs]),
         "least of any mapping, nothing fitted": np.array(
-            [lower_bound(each.own_shape, moca(unfitted())).latency_cycles for each in layers]
+            [lower_bound(each.own_shape, plain).latency_cycles for each in layers]
         ),
-        "hierarchy, nothing fitted": latencies(layers, moca(unfitted())),
-        "hierarchy without refill": latencies(layers, moca(described(WITHOUT_REFILL))),
+        "hierarchy, nothing fitted": np.array([cost.latency_cycles for cost in costs]),
+        "hierarchy without refill": latencies(layers, moca(described(_WITHOUT_REFILL))),
         "hierarchy": model,
         "MoCA's own model": own,
     }

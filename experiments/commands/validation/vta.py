@@ -16,6 +16,7 @@ import numpy as np
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.experiments.commands.validation.agreement import (
+    REFILL,
     Cells,
     Floats,
     Run,
@@ -46,7 +47,6 @@ _SOFTWARE: dict[str, dict[str, Any]] = {
     "weights": {"forgets": ("filter",), "buffers": 2},
     "sums": {"buffers": 2},
 }
-_REFILL = 0.25
 _START = {"bits_per_cycle": 32.0, "launch_cycles": 1000.0, "depth": 10.0}
 
 Constants = Mapping[str, float]
@@ -137,7 +137,7 @@ def machine(layer: Layer, finish: bool = True, constants: Constants | None = Non
     parts["sums"]["finish_cycles"] = cycles if finish else 0.0
     if constants:
         rate = constants["bits_per_cycle"]
-        parts["DRAM"] = {"read_bw": rate, "write_bw": rate, "refill": _REFILL}
+        parts["DRAM"] = {"read_bw": rate, "write_bw": rate, "refill": REFILL}
         parts["inputs"]["launch_cycles"] = constants["launch_cycles"]
     return with_parts(find_hierarchy(layer.chip), **parts)
 
