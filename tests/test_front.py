@@ -70,10 +70,13 @@ def test_a_thinned_front_keeps_what_some_weighting_chooses(
 ) -> None:
     figures, counts = [each for each, _ in layers], [count for _, count in layers]
     every = product(*(range(len(each)) for each in figures))
-    whole = numbered(np.array([totals_of(figures, counts, each) for each in every])).figures
+    totals = np.array([totals_of(figures, counts, each) for each in every])
+    whole = numbered(totals).figures
     np.testing.assert_array_equal(front_of_choices(figures, counts).figures, whole)
     thinned = front_of_choices(figures, counts, most).figures
-    assert {*map(tuple, thinned)} <= {*map(tuple, whole)}
+    # One that was left out may beat one that stays.
+    assert {*map(tuple, thinned)} <= {*map(tuple, totals)}
+    np.testing.assert_array_equal(thinned, numbered(thinned).figures)
     for weight in (0.01, 0.3, 1.0, 4.0, 99.0):
         assert (thinned @ (1, weight)).min() == pytest.approx((whole @ (1, weight)).min())
 

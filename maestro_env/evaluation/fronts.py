@@ -96,8 +96,9 @@ def front_of_choices(
     """Return the front of all choices of a row for every layer: the rows as points, and the totals.
 
     Layers are added one by one to the front of those before. A front of more than ``most`` choices
-    is thinned evenly, so that the last one may lack some; it always has those that are least for
-    some weighting of latency against energy, and so what ``least_product`` chooses.
+    is thinned evenly, so that the last one may lack some, and have some that these beat; it always
+    has those that are least for some weighting of latency against energy, and so what
+    ``least_product`` chooses.
     """
     sums = Front(np.empty((1, 0), dtype=np.int32), np.zeros((1, 2)))
     for rows, count in zip(figures, counts, strict=True):
