@@ -256,6 +256,36 @@ class HierarchyBatchEvaluator:
     def violations(self, space: HierarchySpace, points: _Points) -> NDArray[np.float64]: ...
     def time_points(self, space: HierarchySpace, points: _Points) -> list[float]: ...
 
+class RelaxedProgram:
+    def __init__(
+        self,
+        extents: list[int],
+        strides: tuple[int, int],
+        dilations: tuple[int, int],
+        elements: list[dict[str, Any]],
+        mac: dict[str, Any],
+        options: dict[str, int],
+        words: list[int],
+        loops: list[int],
+        tiles: list[list[int]],
+        dividing: bool,
+    ) -> None: ...
+    @staticmethod
+    def states(extents: list[int], ratio: float) -> int: ...
+    def least(
+        self,
+        ratio: float,
+        traced: bool,
+        least: NDArray[np.int64],
+        most: NDArray[np.int64],
+        sharing: NDArray[np.float64],
+        accesses: NDArray[np.float64],
+        fills: NDArray[np.float64],
+        steps: NDArray[np.float64],
+        limits: tuple[float, float],
+        filling: NDArray[np.float64],
+    ) -> tuple[float, list[list[int]]]: ...
+
 class Team:
     def __init__(
         self,

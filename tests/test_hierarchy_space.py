@@ -233,7 +233,7 @@ def test_what_masks_draw_on_chips_is_valid(chip: str) -> None:
 
 # --- Searches -------------------------------------------------------------------------------------
 
-TWO_LEVELS = ("gamma", "library", "prior", "prior_adapted", "optimum")
+TWO_LEVELS = ("gamma", "library", "prior", "prior_adapted")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate", "hierarchy"),
-    ("optimum", "perceptrons", "prior"),
+    ("optimum", "perceptrons", "prior", "relaxed"),
     ("papers",),
     ("python",),
 )

@@ -13,12 +13,17 @@ from maestro_env.experiments.shell import cli
 MEMORIES = "memories: [memory: DRAM, {fanout: units, size: 4}, {memory: M, capacity_bits: 8KB}]\n"
 MEMORY = "!Component {name: M, class: SRAM, attributes: {datawidth: 16}}"
 TIMELOOP = f"architecture: {{nodes: [{MEMORY}, !Component {{name: mac, class: intmac}}]}}\n"
-FORM = "two-buffer form of {}; for all its memories: run, compare, map, codesign\n"
+FORM = "two-buffer form of {}; for all its memories: run, compare, map, codesign, optimum\n"
 # They are refused after they have found the accelerator: what is wrong is x.
-ON_TWO_BUFFERS = dict.fromkeys(("cluster", "dataset", "optimum"), "--objective=x")
+ON_TWO_BUFFERS = dict.fromkeys(("cluster", "dataset"), "--objective=x")
 ON_TWO_BUFFERS |= dict.fromkeys(("evaluate", "explain"), "x")
 ON_MEMORIES = {"codesign": "alexnet --num-pes=x --technology=x", "compare": "--objectives=x"}
-ON_MEMORIES |= {"map": "alexnet --objective=x", "run": "--objective=x", "sweep": "x.yaml"}
+ON_MEMORIES |= {
+    "map": "alexnet --objective=x",
+    "optimum": "--objective=x",
+    "run": "--objective=x",
+    "sweep": "x.yaml",
+}
 
 Told = Callable[..., tuple[str, str, bool]]
 

@@ -76,8 +76,8 @@ class _NetworkFlags:
     )
     mapper: str | None = option(
         None,
-        "mapper of every layer (default: prior, then the proof of the optimum within --nodes; "
-        f"{OF_ANY_MEMORIES['mapper']} under model {ANY_MEMORIES})",
+        "mapper of every layer (default: the proof of the optimum within --nodes, after proposals "
+        f"of the prior unless under model {ANY_MEMORIES})",
     )
     samples: int | None = option(
         None,
@@ -86,11 +86,16 @@ class _NetworkFlags:
         least=1,
         kind=int,
     )
-    nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
+    nodes: int | None = option(
+        None,
+        "boxes of mappings that a proof may take (default: 1,000,000; under model "
+        f"{ANY_MEMORIES} thousands of states, {OF_ANY_MEMORIES['nodes']}); 0: prove nothing",
+        kind=int,
+    )
     front: int | None = option(
         None,
         "samples for latency and for energy, each, that a choice for the network needs (default: "
-        "that of --samples)",
+        f"that of --samples; {OF_ANY_MEMORIES['front']:,} under model {ANY_MEMORIES})",
         kind=int,
     )
     transfer: bool = option(True, "start no search from the mappings of similar layers")
@@ -156,7 +161,7 @@ def _resolve(config: Config, settings: SearchSettings) -> tuple[Network, list[Go
         raise UsageError(f"--mapper {settings.mapper}: allowed: one mapper")
     settings.require_fit(goals)
     warnings = [goal.problem.stride_warning() for goal in goals]
-    if settings.mapper is None:
+    if settings.mapper is None and "levels" in goals[0].problem.abilities:
         given = [(goal.require("levels"), goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
     print_errors(*(f"warning: {each}" for each in dict.fromkeys(warnings) if each))

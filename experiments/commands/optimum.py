@@ -12,9 +12,9 @@ from maestro_env.experiments.pages.headline import found_line, place, taken_by
 from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import (
+    AnyProblemConfig,
     Goal,
     LayerConfig,
-    ProblemConfig,
     make_goal,
     write_best,
 )
@@ -32,8 +32,8 @@ from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
-from maestro_env.optimum.search import MOST_NODES, require_bounded
-from maestro_env.optimum.solving import Limits
+from maestro_env.optimum.search import MOST_NODES
+from maestro_env.optimum.solving import Limits, require_search
 from maestro_env.prior.proposals import PROPOSALS
 from maestro_env.workloads.finding import find_layer
 
@@ -43,11 +43,13 @@ if TYPE_CHECKING:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, LayerConfig):
+class Config(AnyProblemConfig, LayerConfig):
     """Find the best mapping of a layer and prove that none is better."""
 
     start: int = option(
-        PROPOSALS, "proposals of the prior first: a value to improve on", most=10**6
+        PROPOSALS,
+        "proposals of the prior first, with two buffers: a value to improve on",
+        most=10**6,
     )
     gap: float = option(0.0, "end with a best value at most this share above the bound")
     nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
@@ -67,7 +69,7 @@ def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
     layer = find_layer(config.layer)
     goal = make_goal(config, layer, config.accelerator(), config.objective)
-    require_bounded(goal.require("levels"), goal.objective)
+    require_search(goal.problem, goal.objective)
     names = (goal.problem.layer.name, goal.objective.name, "optimum")
     stem = "-".join(map(files.safe_name, names))
     with (
@@ -86,8 +88,12 @@ def execute(config: Config) -> int:
     return running.status
 
 
+def _limits(config: Config) -> Limits:
+    return Limits(config.gap, config.nodes, config.samples, config.seconds)
+
+
 def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
-    limits = Limits(config.gap, config.nodes, config.samples, config.seconds)
+    limits = _limits(config)
     record.borne_out = record.left is None
     with Bar("gap", 1) as bar:
 
@@ -115,7 +121,7 @@ def _report(config: Config, goal: Goal, record: ProofRecord, ended: bool) -> Non
         )
     says = "" if record.borne_out else ", as its record says"
     print_lines(*_headline(goal, found, says), "")
-    _table(goal, found, ended).print()
+    _table(goal, found, ended, _limits(config)).print()
     if found.certificate:
         print_lines(f"certificate: {directory / _CERTIFICATE}")
     if found.best_point is not None:
@@ -137,22 +143,28 @@ def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
     yield from taken_by(problem, found.best_point)
 
 
-def _table(goal: Goal, found: ProofState, ended: bool) -> Table:
-    problem = goal.require("levels")
+def _table(goal: Goal, found: ProofState, ended: bool, limits: Limits) -> Table:
+    problem = goal.problem
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
         f"best {goal.objective.label}": significant(best, 7),
         "bound": significant(bound, 7),
         "gap": _gap(found),
-        "boxes": f"{found.nodes:,}",
+        _boxes(goal): f"{found.nodes:,}",
         "samples": f"{found.samples:,}",
         "seconds": f"{found.seconds:.2f}",
     }
-    title = f"Mappings of {problem.space.schema}, {problem.space.tiles}"
+    title = f"Mappings of {problem.schema or 'equal shares'}"
     note = ""
     if ended and not found.proven:
         note = "Stopped at a limit. To continue: same flags, --resume --out DIR, higher limit."
+        if not limits.reached(found.solution):
+            note = "All boxes are bounded as finely as they can be."
     return Table(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
+
+
+def _boxes(goal: Goal) -> str:
+    return "boxes" if "levels" in goal.problem.abilities else "thousands of states"
 
 
 def _gap(found: ProofState) -> str:

@@ -13,10 +13,9 @@ import numpy as np
 
 from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
+from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.evaluation.problem import require
 from maestro_env.experiments.search.cells import improvements
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.library import Start
@@ -31,22 +30,15 @@ from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers import is_own
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import optimum_in_table
-from maestro_env.optimum.search import OptimumError, OptimumSearch
-from maestro_env.optimum.solving import Limits, opening, solving
+from maestro_env.optimum.lines import powers_of
+from maestro_env.optimum.search import OptimumError
+from maestro_env.optimum.solving import Limits, opening, require_search, search_for, solving
 from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
-OF_ANY_MEMORIES: Mapping[str, Any] = {"mapper": "marl", "samples": 2_000}
-"""Settings under the model ``hierarchy``: prior and proof need mappings of two levels.
-
-A mapper takes more samples than they do.
+OF_ANY_MEMORIES: Mapping[str, Any] = {"samples": 2_000, "nodes": 500, "front": 2_000}
+"""Settings under the model ``hierarchy``, whose proofs take longer; samples are those of a mapper.
 """
-
-
-def powers_of(objective: Objective) -> Powers:
-    """Return how often latency and energy are factors of an objective."""
-    latency, energy = map(objective.factors.count, ("latency_cycles", "energy_nj"))
-    return latency, energy
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class SearchSettings:
     """How a layer is mapped.
 
     Args:
-        mapper: its name; None for proposals of the prior, and then a proof.
+        mapper: its name; None for a proof, with two buffers after proposals of the prior.
         samples: evaluations of its search; proposals.
         nodes: boxes of mappings that a proof may take.
         front: evaluations or proposals for latency and for energy, each.
@@ -78,7 +70,7 @@ class SearchSettings:
     def of(cls, model: str, **given: Any) -> SearchSettings:
         """Return settings, where nothing or None is given the defaults under a cost model.
 
-        The default of ``front`` is the number of samples.
+        With two buffers the default of ``front`` is the number of samples.
         """
         defaults = (
             {"samples": PROPOSALS} if "levels" in MODELS[model].abilities else OF_ANY_MEMORIES
@@ -91,7 +83,7 @@ class SearchSettings:
         """Refuse layers that cannot be mapped so.
 
         Raises:
-            ModelError: the mapper, or prior and proof, need mappings of two levels.
+            ModelError: the mapper, or the proof, does not know such mappings.
             UsageError: no energies are known, of which fronts are too; or the objective has other
                 factors than latency and energy, and so is no product of sums over layers.
         """
@@ -109,8 +101,8 @@ class SearchSettings:
             )
         if self.mapper is not None:
             require_fit([self.mapper], goals)
-        else:
-            require(problem, "levels", "mapping without a mapper such as marl")
+        elif "levels" not in problem.abilities:
+            require_search(problem, objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,9 +236,7 @@ class _LayerSearch:
         else:
             found_by, nodes, bound = self._solve()
             for other in others:
-                evaluator = FrontEvaluator(goal.problem, other, threads=self._work.threads)
-                evaluator.evaluate(self._opening(other, settings.front))
-                self._add(evaluator)
+                self._widen(other)
         bound = bound if bound and math.isfinite(bound) else None
         counts = (self._samples, nodes, self._improvements)
         return SearchedLayer(goal, self._front, bound, found_by, *counts)
@@ -264,7 +254,7 @@ class _LayerSearch:
             self._add(evaluator)
             return "table", 0, known.bound
         try:
-            search = OptimumSearch(goal.require("levels"), goal.objective)
+            search = search_for(goal.problem, goal.objective)
         except OptimumError:
             self._search(_PROPOSING, goal.objective, settings.samples)
             return _PROPOSING, 0, goal.lower_bound if known is None else known.bound
@@ -279,16 +269,36 @@ class _LayerSearch:
             self._show(found.nodes / max(settings.nodes, 1), f"gap {found.gap:.2%}")
         self._add(evaluator)
         least = known.bound if known else goal.lower_bound or 0.0
-        found_by = "optimum" if search.finished else _PROPOSING
+        proposed = "levels" in goal.problem.abilities and not search.finished
+        found_by = _PROPOSING if proposed else "optimum"
         return found_by, search.nodes, max(found.bound, least)
+
+    def _widen(self, objective: Objective) -> None:
+        """Look for mappings that are good in another way: proposals, or the first of a proof."""
+        problem, samples, threads = (
+            self._work.goal.problem,
+            self._work.settings.front,
+            self._work.threads,
+        )
+        evaluator = FrontEvaluator(problem, objective, threads=threads)
+        points = self._opening(objective, samples)
+        if "levels" in problem.abilities:
+            evaluator.evaluate(points)
+        else:
+            limits = Limits(nodes=self._work.settings.nodes, samples=samples)
+            for _ in solving(
+                *(search_for(problem, objective), (points,), limits, threads),
+                evaluate=lambda points: evaluator.evaluate(points).values,
+            ):
+                pass
+        self._add(evaluator)
 
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
-        problem, given = self._work.goal.require("levels"), [*self._work.start]
+        problem, given = self._work.goal.problem, [*self._work.start]
         if known := optimum_in_table(problem, objective):
             given.append(known.point.tolist())
-        proposals = np.concatenate([*opening(problem, objective, samples)])
-        return np.concatenate([self._vectors(given), proposals])
+        return np.concatenate([self._vectors(given), *opening(problem, objective, samples)])
 
     def _vectors(self, given: list[Any]) -> Points:
         return np.array(given, dtype=np.int32).reshape(-1, len(self._work.goal.problem.space.sizes))

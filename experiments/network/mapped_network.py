@@ -15,13 +15,14 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.fronts import Front, Powers, front_of_choices, least_product
-from maestro_env.experiments.network.layer_search import SearchedLayer, powers_of
+from maestro_env.experiments.network.layer_search import SearchedLayer
 from maestro_env.experiments.pages.sections import Choice, Curve, Found, Section, distinct
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.mapspace.space import Points
 from maestro_env.models import room_of
+from maestro_env.optimum.lines import powers_of
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 

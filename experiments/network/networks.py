@@ -134,7 +134,8 @@ def map_layers(
     Raises:
         RecordError: the directory has other or damaged records, or cannot be written.
     """
-    digest = load_prior().file.digest if settings.mapper is None else None
+    prior = settings.mapper is None and "levels" in goals[0].problem.abilities
+    digest = load_prior().file.digest if prior else None
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     directory, made_by = running.directory, running.versions

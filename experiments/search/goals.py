@@ -114,7 +114,7 @@ class AnyProblemConfig(ProblemConfig):
 def say_form(hardware: str, found: Accelerator) -> None:
     """Say in a line if what was found of a text is its two-buffer form."""
     if form := two_buffer_form(hardware, found):
-        print_lines(f"{form}; for all its memories: run, compare, map, codesign")
+        print_lines(f"{form}; for all its memories: run, compare, map, codesign, optimum")
 
 
 @dataclass(frozen=True)

@@ -76,14 +76,15 @@ class HierarchySpace(Space):
     instance of the next memory gets, clipped to what this memory got itself. Of each fan-out it
     chooses how many units of each dimension work side by side, and an order: dimensions that come
     first have units first, as long as the fan-out has some. A step of the loops above a fan-out
-    serves all its units. So no vector exceeds a fan-out, but its tiles may exceed a memory. Tiles
-    that could fit the next memory under no circumstances are no choices; where 1 is left, there is
-    no parameter. The last memory has no loops unless fan-outs follow it or MACs latch operands:
-    what it gets is executed MAC by MAC, whatever the order (docs/spec/hierarchy.md, H2).
+    serves all its units, which get equal shares (the last may be smaller). So no vector exceeds a
+    fan-out, but its tiles may exceed a memory. Tiles that could fit the next memory under no
+    circumstances are no choices; where 1 is left, there is no parameter. The last memory has no
+    loops unless fan-outs follow it or MACs latch operands: what it gets is executed MAC by MAC,
+    whatever the order (docs/spec/hierarchy.md, H2).
 
-    Every vector obeys the rules of the accelerator's elements (H2.1), and every mapping that does
-    is one of a vector. Where a memory may not cut a dimension, the memory before it cuts what the
-    units below cannot take, and where no memory may, units take larger tiles.
+    Every vector obeys the rules of the accelerator's elements (H2.1), and every mapping of equal
+    shares that does is one of a vector. Where a memory may not cut a dimension, the memory before
+    it cuts what the units below cannot take, and where no memory may, units take larger tiles.
 
     A mapping is what ``HierarchyEvaluator`` evaluates: for each element its loops (dimension,
     tile), those that cut something.

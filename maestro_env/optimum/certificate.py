@@ -16,12 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.hierarchy_file import hierarchy_text
+from maestro_env.evaluation.any_problem import AnyProblem
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.mapspace.space import Points
+from maestro_env.optimum.memories import MemoriesSearch
 from maestro_env.optimum.search import require_bounded
 
 FORMAT = "maestro-env certificate 2"
+FORMAT_OF_MEMORIES = "maestro-env certificate of any memories 1"
 LONGEST_LIST = 16_384
 """Boxes of a block at most."""
 
@@ -44,7 +49,7 @@ class Certificate:
 
 
 def certify(
-    problem: Problem,
+    problem: AnyProblem,
     objective: Objective,
     best: float | None,
     best_point: Points | None,
@@ -57,7 +62,7 @@ def certify(
     It takes about as long as the search that found the bound. The file does not depend on threads.
 
     Args:
-        problem: under the model ``exact``.
+        problem: under the model ``exact`` or ``hierarchy``.
         objective: what is minimised.
         best: the least value known; None if no mapping is valid.
         best_point: a vector that has it, int32[D].
@@ -69,13 +74,18 @@ def certify(
         OptimumError: a problem or an objective that has no bounds.
         OSError: the file cannot be written.
     """
-    require_bounded(problem, objective)
+    claim = (objective, best, best_point, bound)
+    if isinstance(problem, HierarchyProblem):
+        blocks = _leaves(problem, *claim)
+    else:
+        levels = require(problem, "levels", "the certificate")
+        require_bounded(levels, objective)
+        blocks = _blocks(levels, objective, _header(levels, *claim), bound, threads)
     digest, boxes, leaves = hashlib.sha256(), 0, 0
     part = path.with_name(f"{path.name}.part")
     try:
         with open(part, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
-            header = _header(problem, objective, best, best_point, bound)
-            for block in _blocks(problem, objective, header, bound, threads):
+            for block in blocks:
                 stream.write(block.content)
                 digest.update(block.content)
                 boxes += block.left_out
@@ -94,25 +104,64 @@ def _header(
     best_point: Points | None,
     bound: float,
 ) -> bytes:
-    layer, space = problem.layer, problem.space
-    optimum = None
+    facts = {
+        "format": FORMAT,
+        "hardware": problem.hardware.record(),
+        "schema": problem.space.schema,
+        "tiles": problem.space.tiles,
+    }
+    return _line(facts | _claim(problem, objective, best, best_point, bound))
+
+
+def _claim(
+    problem: AnyProblem,
+    objective: Objective,
+    best: float | None,
+    best_point: Points | None,
+    bound: float,
+) -> dict[str, Any]:
+    """Return what every header has."""
+    layer, optimum = problem.layer, None
     if best is not None and best_point is not None:
         optimum = {"value": best, "point": np.asarray(best_point).tolist()}
-    header = {
-        "format": FORMAT,
+    return {
         "layer": {
             "operator": layer.operator,
             "extents": dict(layer.extents),
             "stride": list(layer.stride),
         },
-        "hardware": problem.hardware.record(),
-        "schema": space.schema,
-        "tiles": space.tiles,
         "objective": {"name": objective.name, "factors": list(objective.factors)},
         "optimum": optimum,
         "bound": bound if math.isfinite(bound) else None,
     }
-    return json.dumps(header, sort_keys=True).encode() + b"\n"
+
+
+def _line(given: Any) -> bytes:
+    return json.dumps(given, sort_keys=True).encode() + b"\n"
+
+
+def _leaves(
+    problem: HierarchyProblem,
+    objective: Objective,
+    best: float | None,
+    best_point: Points | None,
+    bound: float,
+) -> Iterator[_Block]:
+    """Yield the content of a certificate on any memories: a header, and a line for each leaf."""
+    facts = {
+        "format": FORMAT_OF_MEMORIES,
+        "accelerator": hierarchy_text(problem.hardware),
+        "tiles": problem.space.tiles,
+    }
+    yield _Block(_line(facts | _claim(problem, objective, best, best_point, bound)))
+    for leaf in MemoriesSearch(problem, objective).leaves(bound):
+        # The line of the MACs follows from the units.
+        lines = [
+            [each.energy, each.latency, [[*port, share] for port, share in each.shares.items()]]
+            for each in leaf.lines[1:]
+        ]
+        content = _line([leaf.least.tolist(), leaf.most.tolist(), leaf.ratio, lines])
+        yield _Block(content, left_out=1)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,6 +111,10 @@ class OptimumSearch:
             self._native.restart(left)
         except ValueError as error:
             raise OptimumError(str(error)) from None
+
+    def opening(self) -> Iterator[Points]:
+        """Yield vectors to evaluate first: none, as the prior proposes some."""
+        return iter(())
 
     def begin_with(self, best: Best | None) -> None:
         """Look only for what is better than a search's best."""

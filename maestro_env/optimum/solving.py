@@ -6,14 +6,18 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.evaluation.any_problem import AnyProblem
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import Problem, require
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.search import MOST_NODES, OptimumError, OptimumSearch
+from maestro_env.optimum.memories import MemoriesSearch, require_bounded_memories
+from maestro_env.optimum.search import MOST_NODES, OptimumError, OptimumSearch, require_bounded
 from maestro_env.prior.proposals import PROPOSALS, likeliest
 
 _NODES_BETWEEN_LOOKS = 100_000
@@ -82,14 +86,38 @@ class Solution:
         return self.value / self.bound - 1 if self.bound else math.inf
 
 
+Search = OptimumSearch | MemoriesSearch
+"""A search that asks for values of mappings and rules out others, until its proof or a limit."""
+
+
+def search_for(problem: AnyProblem, objective: Objective) -> Search:
+    """Return the search for the optimum of a problem.
+
+    Raises:
+        OptimumError: an objective, or a problem, whose optimum cannot be proven.
+        ModelError: a model without bounds of mappings.
+    """
+    if isinstance(problem, HierarchyProblem):
+        return MemoriesSearch(problem, objective)
+    return OptimumSearch(require(problem, "levels", "the optimum"), objective)
+
+
+def require_search(problem: AnyProblem, objective: Objective) -> None:
+    """Refuse what ``search_for`` refuses."""
+    if isinstance(problem, HierarchyProblem):
+        require_bounded_memories(problem, objective)
+    else:
+        require_bounded(require(problem, "levels", "the optimum"), objective)
+
+
 def solve(
-    problem: Problem, objective: Objective, limits: Limits | None = None, threads: int = 1
+    problem: AnyProblem, objective: Objective, limits: Limits | None = None, threads: int = 1
 ) -> Solution:
     """Find the best mapping of a problem and prove that none is better.
 
     Args:
-        problem: under the model ``exact``.
-        objective: to be minimised: a product of latency, energy and area.
+        problem: under the model ``exact`` or ``hierarchy``.
+        objective: to be minimised: a product of latency and energy, under ``exact`` of area too.
         limits: where the search ends without the proof; None for nowhere.
         threads: of bounds and evaluation; without a limit of seconds the result does not depend
             on it.
@@ -98,18 +126,24 @@ def solve(
         OptimumError: a problem or an objective whose optimum cannot be proven.
         PriorFileError: the package's prior cannot be used.
     """
-    search = OptimumSearch(problem, objective)
+    search = search_for(problem, objective)
     *_, last = solving(search, opening(problem, objective), limits or Limits(), threads)
     return last
 
 
-def opening(problem: Problem, objective: Objective, samples: int = PROPOSALS) -> Iterator[Points]:
-    """Yield the mappings that a search begins with, int32[N, D]: proposals of the prior."""
-    yield likeliest(problem, objective, samples)
+def opening(
+    problem: AnyProblem, objective: Objective, samples: int = PROPOSALS
+) -> Iterator[Points]:
+    """Yield the mappings that a search begins with, int32[N, D]: proposals of the prior.
+
+    There are none on any memories, for which it has not been trained.
+    """
+    if isinstance(problem, Problem):
+        yield likeliest(problem, objective, samples)
 
 
 def solving(
-    search: OptimumSearch,
+    search: Search,
     start: Iterable[Points],
     limits: Limits,
     threads: int = 1,
@@ -144,7 +178,7 @@ def solving(
         search.tell(points, values)
         return len(points)
 
-    for points in start:
+    for points in chain(start, search.opening()):
         samples += look_at(points[: limits.samples - samples])
     found = now()
     yield found

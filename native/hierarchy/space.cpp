@@ -52,7 +52,8 @@ class Space::Decoder {
       for (std::size_t f = 0; f < group.fanouts.size(); ++f) {
         for (std::size_t d = 0; d < count_; ++d) {
           tile_[d] /= units_[f][d];
-          add(group.fanouts[f].part.element, d);
+          const std::int64_t share = equal_share(group, f, d);
+          add(group.fanouts[f].part.element, d, std::min(tile_[d], share));
         }
       }
     }
@@ -99,11 +100,21 @@ class Space::Decoder {
     }
   }
 
+  // What each unit gets of a box that is smaller than their tiles together; of divisors the next.
+  std::int64_t equal_share(const Group& group, std::size_t fanout, std::size_t d) const {
+    const std::int64_t share = ceil_div(box_[d], units_[fanout][d]);
+    const Choice& choice = group.memory.sizes[d];
+    if (choice.values.size() < 2) return share;
+    std::int64_t below = 1;
+    for (std::size_t f = fanout + 1; f < group.fanouts.size(); ++f) below *= units_[f][d];
+    return at_least(choice, ceil_div(share, below)) * below;
+  }
+
   void cut(const Group& group) {
     each_of(group.memory, [&](std::size_t d) {
       if (tile_[d] >= box_[d]) return;
       if (moves(group.memory.element, d)) {
-        add(group.memory.element, d);
+        add(group.memory.element, d, tile_[d]);
       } else {
         widen(group, d);
       }
@@ -132,10 +143,10 @@ class Space::Decoder {
     return true;
   }
 
-  void add(int element, std::size_t d) {
-    if (tile_[d] >= box_[d]) return;
-    loops_.push_back({element, space_.dims[d], static_cast<std::int32_t>(tile_[d])});
-    box_[d] = tile_[d];
+  void add(int element, std::size_t d, std::int64_t tile) {
+    if (tile >= box_[d]) return;
+    loops_.push_back({element, space_.dims[d], static_cast<std::int32_t>(tile)});
+    box_[d] = tile;
   }
 
   template <typename Use>

@@ -17,6 +17,7 @@
 #include "prior.hpp"
 #include "pybind.hpp"
 #include "quantised.hpp"
+#include "relaxed.hpp"
 #include "report.hpp"
 #include "space.hpp"
 #include "sparse.hpp"
@@ -47,4 +48,5 @@ PYBIND11_MODULE(_native, m) {
   bind_sparse(m);
   bind_hierarchy(m);
   bind_hierarchy_space(m);
+  bind_relaxed(m);
 }

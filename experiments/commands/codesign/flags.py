@@ -6,7 +6,6 @@ from dataclasses import MISSING, dataclass
 
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.evaluation.models import MODELS
-from maestro_env.experiments.network.layer_search import OF_ANY_MEMORIES
 from maestro_env.experiments.search.goals import AnyProblemConfig
 from maestro_env.experiments.shell.flags import (
     jobs_option,
@@ -23,6 +22,7 @@ WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas
 """Technologies that know what buffers take up."""
 
 _MAPPER = f"optimum:start=prior:samples={PROPOSALS}:nodes=200000"
+_OF_ANY_MEMORIES = "optimum:samples=0:nodes=100"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _Designs:
     objective: str = option("edp", "what to minimise for every layer, as for run")
     mapper: str | None = option(
         None,
-        f"mapper of every layer, as for run (default: {_MAPPER}; {OF_ANY_MEMORIES['mapper']} under "
+        f"mapper of every layer, as for run (default: {_MAPPER}; {_OF_ANY_MEMORIES} under "
         f"model {ANY_MEMORIES})",
     )
     samples: int = option(1000, "evaluations per layer", least=1)
@@ -95,7 +95,5 @@ class Config(AnyProblemConfig, _Designs):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.mapper is None:
-            mapper = (
-                _MAPPER if "levels" in MODELS[self.model].abilities else OF_ANY_MEMORIES["mapper"]
-            )
+            mapper = _MAPPER if "levels" in MODELS[self.model].abilities else _OF_ANY_MEMORIES
             object.__setattr__(self, "mapper", mapper)

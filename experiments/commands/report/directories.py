@@ -29,7 +29,7 @@ from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.study.study import read_all
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
 from maestro_env.mapspace.space import TILES
-from maestro_env.models import recorded_accelerator
+from maestro_env.models import ANY_MEMORIES, recorded_accelerator
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
@@ -97,11 +97,14 @@ def _network(directory: Path, entry: dict[str, Any]) -> Section:
 
 
 def _optimum(directory: Path) -> Section:
-    """Return the section of a search for the optimum, which only the model ``exact`` has."""
+    """Return the section of a search for the optimum."""
     path = directory / _OPTIMUM
     entry = read_record(path, ANEW)
     space = entry["map_space"]
-    asked = asdict(ProblemConfig(model="exact", schema=space.get("schema", "legal13")))
+    of_memories = ANY_MEMORIES in entry["hardware"]
+    asked = asdict(ProblemConfig(model=ANY_MEMORIES))
+    if not of_memories:
+        asked = asdict(ProblemConfig(model="exact", schema=space.get("schema", "legal13")))
     goals = [recorded_goal({**asked, "tiles": tiles}, entry) for tiles in TILES]
     goal = next((each for each in goals if each.problem.space.size() == space["size"]), goals[0])
     record = ProofRecord(path, goal, entry["versions"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.evaluation.problem import require as require_levels
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
     UNDECIDED,
@@ -36,7 +37,9 @@ from maestro_env.experiments.commands.verify.certificate.claim import (
     Stream,
     open_stream,
     read_claim,
+    read_header,
 )
+from maestro_env.experiments.commands.verify.memories import check as memories
 from maestro_env.experiments.shown.progress import Bar
 
 _LONGEST_LIST = 16_384
@@ -84,8 +87,18 @@ def verify(path: Path) -> Verified:
     """
     began = time.perf_counter()
     with open_stream(path) as stream, Bar("checked", stream.size) as bar:
-        claim, tally = read_claim(stream.line()), Tally()
-        OpenBoxes(stream, claim, tally).check(lambda: bar.show(stream.position, str(tally)))
+        header, tally = read_header(stream.line()), Tally()
+        if header["format"] == memories.FORMAT:
+            claim = memories.read_claim(header)
+
+            def show(leaves: int) -> None:
+                tally.left_out = leaves
+                bar.show(stream.position, str(tally))
+
+            memories.Leaves(stream, claim).check(show)
+        else:
+            claim = read_claim(header)
+            OpenBoxes(stream, claim, tally).check(lambda: bar.show(stream.position, str(tally)))
         return Verified(claim, tally, time.perf_counter() - began, stream.digest)
 
 
@@ -94,7 +107,7 @@ class OpenBoxes:
 
     def __init__(self, stream: Stream, claim: ProofClaim, tally: Tally) -> None:
         self._stream, self._claim, self._tally = stream, claim, tally
-        self._facts = Facts(claim.problem.space)
+        self._facts = Facts(require_levels(claim.problem, "levels", "the certificate").space)
         self._dims = len(self._facts.dims)
         exact = claim.objective.factors == ("latency_cycles",)
         self._least = claim.bound if exact else claim.bound * (1 - _ROUNDING)

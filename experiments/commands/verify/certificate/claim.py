@@ -8,7 +8,7 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from maestro_env.accelerators.finding import named_hardware
 from maestro_env.accelerators.hardware import LATER, Hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
@@ -63,6 +64,18 @@ class Stream:
             )
         self._digest.update(line)
         return line
+
+    def lines(self, most: int) -> Iterator[bytes]:
+        """Read the lines that follow, until the end."""
+        for _ in range(most + 1):
+            line = self._gzip.readline(_LONGEST_HEADER)
+            if not line:
+                return
+            if not line.endswith(b"\n"):
+                raise CertificateError(f"a line is not of at most {_LONGEST_HEADER:,} bytes")
+            self._digest.update(line)
+            yield line
+        raise CertificateError(f"more than {most:,} lines")
 
     def array(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """Read so many numbers, least byte first."""
@@ -116,7 +129,7 @@ class ProofClaim:
         bound: no mapping has a lower value; infinite if none is valid.
     """
 
-    problem: Problem
+    problem: AnyProblem
     objective: Objective
     value: float
     point: list[int] | None
@@ -128,32 +141,43 @@ class ProofClaim:
         return self.bound if self.point is None else self.value
 
 
-def read_claim(line: bytes) -> ProofClaim:
-    """Return what the header of a certificate claims.
+def read_header(line: bytes) -> dict[str, Any]:
+    """Return the header of a certificate, which has a format.
 
     Raises:
-        CertificateError: it cannot be read, or its vector does not have its value, to the last bit.
+        CertificateError: it cannot be read, or is not written as certificates are.
     """
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
         raise CertificateError(f"the header is not JSON; allowed: {FORMAT!r}") from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or "format" not in header:
         given = header.get("format") if isinstance(header, dict) else header
         raise CertificateError(f"format is {quoted(given)}; allowed: {FORMAT!r}")
-    _require_keys("the header", header, _KEYS)
     if json.dumps(header, sort_keys=True).encode() + b"\n" != line:
         raise CertificateError("the header is not written as JSON with sorted keys, each once")
+    return header
+
+
+def read_claim(header: dict[str, Any]) -> ProofClaim:
+    """Return what a header claims of two levels.
+
+    Raises:
+        CertificateError: it cannot be read, or its vector does not have its value, to the last bit.
+    """
+    if header["format"] != FORMAT:
+        raise CertificateError(f"format is {quoted(header['format'])}; allowed: {FORMAT!r}")
+    require_keys("the header", header, _KEYS)
     problem = _problem(header)
-    objective = _objective(header["objective"])
-    bound = math.inf if header["bound"] is None else _number("bound", header["bound"])
+    objective = read_objective(header["objective"])
+    bound = math.inf if header["bound"] is None else read_number("bound", header["bound"])
     if header["optimum"] is None:
         return ProofClaim(problem, objective, math.inf, None, bound)
-    _require_keys("optimum", header["optimum"], {"value", "point"})
-    value = _number("the optimum's value", header["optimum"]["value"])
+    require_keys("optimum", header["optimum"], {"value", "point"})
+    value = read_number("the optimum's value", header["optimum"]["value"])
     if bound > value:
         raise CertificateError(f"the bound {bound} is above the optimum {value}")
-    point = _point(problem, header["optimum"]["point"])
+    point = read_point(problem, header["optimum"]["point"])
     cost = float(problem.score(problem.space.as_points([point], 1), objective)[0][0])
     if cost != value:
         raise CertificateError(f"the optimum's point costs {cost}, but claimed is {value}")
@@ -162,10 +186,10 @@ def read_claim(line: bytes) -> ProofClaim:
 
 def _problem(header: dict[str, Any]) -> Problem:
     layer, hardware = header["layer"], header["hardware"]
-    _require_keys("layer", layer, {"operator", "extents", "stride"})
+    require_keys("layer", layer, {"operator", "extents", "stride"})
     given = set(hardware) if isinstance(hardware, dict) else set()
     unsaid = LATER.keys() - given
-    _require_keys("hardware", hardware, {field.name for field in fields(Hardware)} - unsaid)
+    require_keys("hardware", hardware, {field.name for field in fields(Hardware)} - unsaid)
     kind = str(header["schema"]), str(header["tiles"])
     try:
         space = MapSpace(Layer(**layer), Hardware(**hardware), *kind)
@@ -206,13 +230,14 @@ def _require_within_reach(space: MapSpace) -> None:
             )
 
 
-def _objective(given: Any) -> Objective:
-    _require_keys("objective", given, {"name", "factors"})
+def read_objective(given: Any, allowed: Sequence[str] = _FACTORS) -> Objective:
+    """Return the objective of a header, a product of some factors."""
+    require_keys("objective", given, {"name", "factors"})
     name, factors = given["name"], given["factors"]
-    known = isinstance(factors, list) and all(each in _FACTORS for each in factors)
+    known = isinstance(factors, list) and all(each in allowed for each in factors)
     if not known or not factors:
         raise CertificateError(
-            f"factors are {quoted(factors)}; allowed: some of {', '.join(_FACTORS)}"
+            f"factors are {quoted(factors)}; allowed: some of {', '.join(allowed)}"
         )
     with suppress(MaestroEnvError):
         if (objective := find_objective(name)).factors == tuple(factors):
@@ -220,7 +245,8 @@ def _objective(given: Any) -> Objective:
     raise CertificateError(f"objective {quoted(name)} is not a product of {', '.join(factors)}")
 
 
-def _point(problem: Problem, point: Any) -> list[int]:
+def read_point(problem: AnyProblem, point: Any) -> list[int]:
+    """Return the vector of a header."""
     sizes = problem.space.sizes.tolist()
     if isinstance(point, list) and len(point) == len(sizes):
         pairs = zip(point, sizes, strict=True)
@@ -229,13 +255,15 @@ def _point(problem: Problem, point: Any) -> list[int]:
     raise CertificateError("the optimum's point is not a vector of the space")
 
 
-def _require_keys(what: str, given: Any, keys: set[str]) -> None:
+def require_keys(what: str, given: Any, keys: set[str]) -> None:
+    """Refuse what is no dict of these keys."""
     if not isinstance(given, dict) or set(given) != keys:
         found = ", ".join(map(quoted, given)) if isinstance(given, dict) else quoted(given)
         raise CertificateError(f"{what} has {found}; allowed: {', '.join(sorted(keys))}")
 
 
-def _number(what: str, value: Any) -> float:
+def read_number(what: str, value: Any) -> float:
+    """Return a number above 0."""
     if type(value) not in (int, float) or not 0 < value <= sys.float_info.max:
         raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers above 0")
     return float(value)

@@ -1,0 +1,1 @@
+"""Checks certificates of mappings on any memories (docs/optimum.md), in NumPy alone."""

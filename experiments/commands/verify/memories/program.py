@@ -1,0 +1,401 @@
+"""The least cost over all tiles and orders, relaxed, in NumPy (docs/optimum.md, part 2).
+
+Tables have an axis for each dimension, with the classes of tiles that an element gets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maestro_env.accelerators.loop_rules import DIMS
+from maestro_env.experiments.commands.verify.memories.facts import (
+    FILTER,
+    INPUT,
+    MOVING,
+    OUTPUT,
+    SHARING,
+    WINDOWS,
+    C,
+    Facts,
+    G,
+    K,
+    N,
+    Numbers,
+    R,
+    S,
+    Units,
+    touched,
+)
+
+Open = frozenset[int]
+"""Boundaries that no loop has closed yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be least, of which mappings.
+
+    Args:
+        units: at work.
+        prices: of an access of each kind, float64[B, 5].
+        fill: of a cycle of the first fills.
+        steps: of a step of each element.
+        fill_cycles: of one memory at most.
+        cycles: of all pauses of one memory at most.
+    """
+
+    units: Units
+    prices: Numbers
+    fill: float
+    steps: Iterable[float]
+    fill_cycles: float
+    cycles: float
+
+
+def classes(extent: int, ratio: float) -> list[tuple[int, int]]:
+    """Return sizes of tiles that make nearly as many chunks: the least and the most of each."""
+    found: list[tuple[int, int]] = []
+    size = 1
+    while size <= extent:
+        chunks = -(-extent // size)
+        last = extent if chunks == 1 else (extent - 1) // (chunks - 1)
+        if found and last < extent and -(-extent // found[-1][0]) <= ratio * chunks:
+            found[-1] = found[-1][0], last
+        else:
+            found.append((size, last))
+        size = last + 1
+    return found
+
+
+class Program:
+    """The relaxed program with some classes of tiles."""
+
+    def __init__(self, facts: Facts, ratio: float) -> None:
+        self._facts = facts
+        self._classes = [np.array(classes(extent, ratio)) for extent in facts.extents]
+        self._shape = tuple(map(len, self._classes))
+        self.states = math.prod(self._shape)
+
+    def _along(self, dim: int, values: Numbers) -> Numbers:
+        """Return values of a dimension's classes as an array that broadcasts over tables."""
+        shape = [1] * 8
+        shape[dim] = -1
+        return np.asarray(values, dtype=np.float64).reshape(shape)
+
+    def least(self, task: Task) -> float:
+        """Return what no mapping costs less than; infinite if there is none."""
+        facts = self._facts
+        tables: dict[Open, Numbers] = {frozenset(): np.zeros(self._shape)}
+        innermost = len(facts.elements) - 1
+        for element in range(innermost, -1, -1):
+            if not facts.is_memory(element):
+                tables = {
+                    open_: self._shared(each, element, task) for open_, each in tables.items()
+                }
+                continue
+            if element < innermost:
+                tables = self._closed_by_taps(tables, element, task)
+                tables = self._closed(tables, element, task)
+            if element:
+                tables = self._entered(tables, element, task)
+        charges = _Charges(facts, task)
+        whole = (-1,) * 8
+        ends = [
+            float(table[whole]) + sum(charges.once(b) for b in open_)
+            for open_, table in tables.items()
+        ]
+        return min(ends) + charges.at_mac()
+
+    # ---- Memories -------------------------------------------------------------------------------
+
+    def _closed_by_taps(
+        self, tables: dict[Open, Numbers], memory: int, task: Task
+    ) -> dict[Open, Numbers]:
+        """Loops of taps, innermost, move filters alone."""
+        taps = self._facts.loops(memory) & {R, S}
+        if self._facts.extents[R] * self._facts.extents[S] == 1 or not taps:
+            return tables
+        found = dict(tables)
+        for open_, table in tables.items():
+            filters = {b for b in open_ if self._facts.boundaries[b][0] == FILTER}
+            moved = _swept(self._charged(table, filters, memory, task), taps)
+            _lower(found, open_ - filters, moved)
+        return found
+
+    def _closed(self, tables: dict[Open, Numbers], memory: int, task: Task) -> dict[Open, Numbers]:
+        """No loop; or loops that one tensor rests in; or then others, which close all."""
+        loops = self._facts.loops(memory)
+        found: dict[Open, Numbers] = {}
+        for open_, table in tables.items():
+            _lower(found, open_, table if open_ else _swept(table, loops))
+            for tensor in (INPUT, FILTER, OUTPUT):
+                own = frozenset(b for b in open_ if self._facts.boundaries[b][0] == tensor)
+                if not own:
+                    continue
+                moved = self._charged(table, open_ - own, memory, task)
+                moved = _swept(moved, loops - MOVING[tensor])
+                _lower(found, own, moved)
+                moved = self._charged(moved, own, memory, task)
+                _lower(found, frozenset(), _swept(moved, loops & MOVING[tensor]))
+        return found
+
+    def _charged(self, table: Numbers, closing: Iterable[int], memory: int, task: Task) -> Numbers:
+        charges = _Charges(self._facts, task)
+        for b in closing:
+            table = table + self._charge(b, memory, charges)
+        return table
+
+    def _entered(self, tables: dict[Open, Numbers], memory: int, task: Task) -> dict[Open, Numbers]:
+        """Tiles need room and time to be filled; boundaries of the memory open."""
+        facts, own = self._facts, self._facts.elements[memory]
+        capacity = facts.elements[own["pool"]]["capacity"]
+        steps = np.ones(self._shape)
+        outputs, fits = steps, np.ones(self._shape, dtype=bool)
+        for dim, bounds in enumerate(self._classes):
+            chunks = self._along(dim, np.ceil(facts.extents[dim] / bounds[:, 1]))
+            steps = steps * chunks
+            outputs = outputs * chunks if dim in MOVING[OUTPUT] else outputs
+            most = facts.rules[memory].tiles.get(DIMS[dim], math.inf)
+            fits = fits & (self._along(dim, bounds[:, 0]) <= most)
+        bits, cycles = np.zeros(self._shape), np.zeros(self._shape)
+        for tensor in (INPUT, FILTER, OUTPUT):
+            if own["keeps"][tensor]:
+                words = self._words(tensor)
+                size = words * (own["width"][tensor] * own["buffers"])
+                fits, bits = fits & (size <= capacity[tensor]), bits + size
+                cycles = cycles + words * facts.filling[memory, tensor]
+        if memory == 1:
+            cycles = cycles * (1 + facts.elements[0]["refill"] * (outputs - 1))
+        at_work = math.prod(
+            min(float(task.units.most[f].prod(dtype=np.float64)), facts.elements[f]["size"])
+            for f in facts.fanouts
+            if f < memory
+        )
+        steps = np.ceil(steps / at_work)
+        fits = fits & (bits <= capacity[3]) & (cycles <= task.fill_cycles)
+        fits = fits & (steps * own["step_cycles"] <= task.cycles)
+        more = np.where(fits, cycles * task.fill + steps * list(task.steps)[memory], np.inf)
+        opened = {b for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
+        found: dict[Open, Numbers] = {}
+        for open_, table in tables.items():
+            _lower(found, open_ | opened, table + more)
+        return found
+
+    def _words(self, tensor: int) -> Numbers:
+        """Return the words of the least tiles of a tensor."""
+        least = [bounds[:, 0].astype(float) for bounds in self._classes]
+        words = np.ones(self._shape)
+        if tensor != INPUT:
+            for dim in MOVING[tensor]:
+                words = words * self._along(dim, least[dim])
+            return words
+        for dim in (N, G, C):
+            words = words * self._along(dim, least[dim])
+        for axis, (out, tap) in enumerate(WINDOWS):
+            step = self._facts.stride[axis], self._facts.dilation[axis]
+            rows = np.array(
+                [
+                    [touched(int(p), int(r), *step) for r in self._classes[tap][:, 0]]
+                    for p in self._classes[out][:, 0]
+                ]
+            )
+            shape = [1] * 8
+            shape[out], shape[tap] = rows.shape
+            words = words * rows.reshape(shape)
+        return words
+
+    # ---- Fan-outs -------------------------------------------------------------------------------
+
+    def _shared(self, table: Numbers, fanout: int, task: Task) -> Numbers:
+        """Deal units to one dimension after the other, as many as there are."""
+        least, most = task.units.least[fanout], task.units.most[fanout]
+        by_left = {int(self._facts.elements[fanout]["size"]): table}
+        for dim in range(8):
+            if most[dim] == 1:
+                continue
+            later = math.prod(int(each) for each in least[dim + 1 :])
+            found: dict[int, Numbers] = {}
+            for left, each in by_left.items():
+                for units in range(int(least[dim]), min(int(most[dim]), left // later) + 1):
+                    dealt = self._dealt(each, dim, units)
+                    rest = left // units
+                    found[rest] = np.minimum(found[rest], dealt) if rest in found else dealt
+            by_left = found
+        if not by_left:
+            return np.full(self._shape, np.inf)
+        dealt_out: Numbers = np.min([*by_left.values()], axis=0)
+        return dealt_out
+
+    def _dealt(self, table: Numbers, dim: int, units: int) -> Numbers:
+        """Tiles T of a dimension become ceil(T/n) for each of n units, if all get some (P6)."""
+        if units == 1:
+            return table
+        bounds, rows = self._classes[dim], np.moveaxis(table, dim, 0)
+        found = np.full(rows.shape, np.inf)
+        for to, (low, high) in enumerate(bounds.tolist()):
+            for source, (least, most) in enumerate(bounds.tolist()):
+                shares = -(-low // units), -(-high // units)
+                if least <= shares[1] and most >= shares[0] and high > (units - 1) * least:
+                    found[to] = np.minimum(found[to], rows[source])
+        return np.moveaxis(found, 0, dim)
+
+    # ---- Charges --------------------------------------------------------------------------------
+
+    def _charge(self, boundary: int, memory: int, charges: _Charges) -> Numbers:
+        """Return what a boundary costs that loops of a memory close, by the tiles they make."""
+        facts, units = self._facts, charges.units
+        tensor, parent, child = facts.boundaries[boundary]
+        between = [f for f in facts.fanouts if memory <= f < child]
+        apart = [f for f in between if f < parent or not charges.together(f, tensor)]
+        above = [f for f in facts.fanouts if parent <= f < memory and charges.together(f, tensor)]
+        chunks: list[list[Numbers]] = [[], [], []]
+        for dim, bounds in enumerate(self._classes):
+            extent = facts.extents[dim]
+            below = math.prod(int(units.least[f, dim]) for f in between)
+            alone = math.prod(int(units.least[f, dim]) for f in apart)
+            sharers = min(extent, math.prod(int(units.most[f, dim]) for f in above))
+            children, single = (
+                np.array([-(-extent // -(-int(most) // each)) for most in bounds[:, 1]], float)
+                for each in (below, alone)
+            )
+            for kind, values in enumerate((np.ceil(single / sharers), children, single)):
+                chunks[kind].append(values)
+        words = float(facts.words[tensor])
+        if tensor == INPUT:
+            planes = facts.extents[N] * facts.extents[G] * facts.extents[C]
+            parents, childs = (
+                np.maximum(words, planes * self._windows(chunks[kind])) for kind in (0, 1)
+            )
+        else:
+            parents, childs, single = (self._product(chunks[kind], tensor) for kind in range(3))
+            together = math.prod(float(units.sharing[f, tensor]) for f in above)
+            parents = np.maximum(words * parents, words / together * single)
+            childs = words * childs
+        rest = self._resting(tensor, memory)
+        return charges.price(
+            boundary, parents + rest * (words - parents), childs + rest * (words - childs)
+        )
+
+    def _product(self, chunks: list[Numbers], tensor: int) -> Numbers:
+        found = np.ones((1,) * 8)
+        for dim in SHARING[tensor]:
+            found = found * self._along(dim, chunks[dim])
+        return found
+
+    def _windows(self, chunks: list[Numbers]) -> Numbers:
+        """Return the words of one plane of inputs that moves, as often as filters do (P8)."""
+        distinct, fetched, kept, whole = [], [], [], []
+        for axis, (out, tap) in enumerate(WINDOWS):
+            outputs, taps = self._facts.extents[out], self._facts.extents[tap]
+            stride, dilation = self._facts.stride[axis], self._facts.dilation[axis]
+            tiles, cut = self._along(out, chunks[out]), self._classes[tap][:, 1]
+            rows = float(touched(outputs, taps, stride, dilation))
+            each = rows + 0 * tiles + 0 * self._along(tap, cut)
+            if dilation == 1:
+                more = [
+                    min(stride, taps) if z >= taps else -(-taps * min(stride, z) // z)
+                    for z in map(int, cut)
+                ]
+                step = self._along(tap, np.array(more))
+                each = np.maximum(rows, outputs * step + tiles * (taps - step))
+            overlap = max(0, (taps - 1) * dilation + 1 - stride)
+            distinct.append(rows)
+            fetched.append(each)
+            kept.append(np.where(tiles > 1, overlap, 0.0))
+            whole.append(self._along(tap, (cut >= taps).astype(float)) > 0)
+        left = [np.maximum(0.0, rows - each) for rows, each in zip(distinct, kept, strict=True)]
+        words = np.minimum(left[0] * distinct[1], distinct[0] * left[1])
+        better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
+        return self._along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
+
+    def _resting(self, tensor: int, memory: int) -> Numbers:
+        """Return the share of words at most that lie in pieces that loops do not cut (P9)."""
+        found = np.zeros((1,) * 8)
+        for dim in MOVING[tensor]:
+            outside = [e for e in range(memory) if self._facts.is_memory(e)]
+            cuts = sum(dim in self._facts.loops(e) for e in outside)
+            extent, tile = self._facts.extents[dim], self._classes[dim][:, 1]
+            if not cuts:
+                continue
+            share = np.minimum(cuts / (cuts + 1), (cuts - 1 + tile / extent) / cuts)
+            found = np.maximum(found, self._along(dim, np.where(tile < extent, share, 0.0)))
+        return found
+
+
+class _Charges:
+    """What words that move cost, given the units at work."""
+
+    def __init__(self, facts: Facts, task: Task) -> None:
+        self._facts, self._prices, self.units = facts, task.prices, task.units
+
+    def together(self, fanout: int, tensor: int) -> bool:
+        return bool(self._facts.elements[fanout]["together"][tensor])
+
+    def price(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
+        """Return the cost of words of parents and children (H4)."""
+        reads, writes, drains, fills, carried = self._prices[boundary]
+        tensor, parent, _ = self._facts.boundaries[boundary]
+        if tensor != OUTPUT:
+            moved: Numbers = parents * reads + children * (fills + carried)
+            return moved
+        fresh = float(self._facts.words[OUTPUT])
+        for dim in (C, R, S):
+            units = [int(self.units.most[f, dim]) for f in self._facts.fanouts if f < parent]
+            fresh *= min(math.prod(units), self._facts.extents[dim])
+        older = np.maximum(0.0, parents - fresh)
+        back = children * older / parents
+        own, again = drains + carried, fills + carried
+        found: Numbers = parents * writes + older * reads + children * own + back * again
+        return found
+
+    def once(self, boundary: int) -> float:
+        """Return the cost of a boundary whose words move once."""
+        words = np.array(float(self._facts.words[self._facts.boundaries[boundary][0]]))
+        return float(self.price(boundary, words, words))
+
+    def at_mac(self) -> float:
+        """Return the cost of what the MACs take and give (P7)."""
+        facts, total = self._facts, 0.0
+        for b, (tensor, parent, child) in enumerate(facts.boundaries):
+            if child < len(facts.elements):
+                continue
+            if facts.mac["latch"][tensor]:
+                total += self.once(b)
+                continue
+            sharers = self._sharers(tensor, parent)
+            macs = float(facts.macs)
+            total += float(self.price(b, np.array(macs / sharers), np.array(macs)))
+        return total
+
+    def _sharers(self, tensor: int, parent: int) -> float:
+        """Return how many MACs of a step use one word at most."""
+        facts = self._facts
+        fanouts = [f for f in facts.fanouts if f >= parent and self.together(f, tensor)]
+        units = [
+            min(facts.extents[dim], math.prod(int(self.units.most[f, dim]) for f in fanouts))
+            for dim in range(8)
+        ]
+        if tensor == INPUT:
+            sharers = float(units[K])
+            for axis, (out, tap) in enumerate(WINDOWS):
+                rows = touched(units[out], units[tap], facts.stride[axis], facts.dilation[axis])
+                sharers *= units[out] * units[tap] / rows
+        else:
+            sharers = float(math.prod(units[dim] for dim in SHARING[tensor]))
+        return min(sharers, math.prod(float(self.units.sharing[f, tensor]) for f in fanouts))
+
+
+def _swept(table: Numbers, dims: Iterable[int]) -> Numbers:
+    """Let an element get more than its loops leave."""
+    for dim in dims:
+        table = np.minimum.accumulate(table, axis=dim)
+    return table
+
+
+def _lower(tables: dict[Open, Numbers], open_: Iterable[int], table: Numbers) -> None:
+    key = frozenset(open_)
+    tables[key] = np.minimum(tables[key], table) if key in tables else table

@@ -1,0 +1,126 @@
+"""The descent from a mapping to one that no change of one or two of its numbers improves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator
+from functools import cache
+from itertools import combinations, permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import Points, Space
+
+Asking = Generator[Points, NDArray[np.float64], tuple[Points, float]]
+"""Yields int32[N, D] vectors, is sent their values, float64[N], and returns the best of all."""
+
+# Of more sizes than that, a change takes those that make other numbers of chunks, or are near.
+_ALL_SIZES = 48
+_CHUNKS = 32
+# The best changes that another one may follow.
+_FOLLOWED = 25
+
+
+def descent(space: Space, start: Points, value: float, budget: int) -> Asking:
+    """Descend from a vector of some value, and ask for at most ``budget`` values.
+
+    First single sizes, units and places in an order change, the best of all changes each time.
+    Where none improves, two sizes of a dimension change, or a second change follows a good one.
+    """
+    point, asked, improved = start, 0, True
+    while improved and asked < budget:
+        improved, followed = False, list[Points]()
+        for changed in _changes(space, point, followed):
+            points = _distinct(space, point, changed)[: budget - asked]
+            if not len(points):
+                continue
+            values = yield points
+            asked += len(points)
+            best = int(values.argmin())
+            if values[best] < value:
+                point, value, improved = points[best], float(values[best]), True
+                break
+            if not followed:
+                followed += [*points[values.argsort(kind="stable")[:_FOLLOWED]]]
+    return point, value
+
+
+def _changes(space: Space, point: Points, followed: list[Points]) -> Iterator[Iterator[Points]]:
+    """Yield what to try in turn; ``followed`` are the best of the first, once known."""
+    yield _singles(space, point)
+    yield _doubles(space, point)
+    for each in followed:
+        yield _singles(space, each)
+
+
+def _distinct(space: Space, point: Points, changed: Iterable[Points]) -> Points:
+    """Return the vectors of other mappings, each once."""
+    points = np.array([point, *changed])
+    _, first = np.unique(space.identities(points), return_index=True)
+    return points[sorted(set(first.tolist()) - {0})]
+
+
+def _singles(space: Space, point: Points) -> Iterator[Points]:
+    """Yield the vectors that differ in one entry."""
+    for column, parameter in enumerate(space.parameters):
+        moved = _moved if parameter.kind == "order" else _sizes
+        for choice in moved(parameter, int(point[column])):
+            changed = point.copy()
+            changed[column] = choice
+            yield changed
+
+
+def _doubles(space: Space, point: Points) -> Iterator[Points]:
+    """Yield the vectors that differ in two sizes of a dimension, with which their names end."""
+    by_dim = defaultdict(list)
+    for column, parameter in enumerate(space.parameters):
+        if parameter.is_size:
+            by_dim[parameter.name.rsplit("_", 1)[-1]].append(column)
+    for columns in by_dim.values():
+        for pair in combinations(columns, 2):
+            near = (_near(space.parameters[column], int(point[column])) for column in pair)
+            for choices in product(*near):
+                changed = point.copy()
+                changed[list(pair)] = choices
+                yield changed
+
+
+def _sizes(parameter: Parameter, choice: int) -> Iterable[int]:
+    """Return choices of a size: all, or those near, and equal shares of the largest."""
+    if parameter.choices <= _ALL_SIZES or not parameter.is_size:
+        return range(parameter.choices)
+    sizes = np.array(parameter.values)
+    shares = [-(-int(sizes[-1]) // chunks) for chunks in range(1, _CHUNKS + 1)]
+    near = range(max(0, choice - 4), min(choice + 5, len(sizes)))
+    return {*np.searchsorted(sizes, shares).tolist(), *near, *_near(parameter, choice)}
+
+
+def _near(parameter: Parameter, choice: int) -> set[int]:
+    """Return the next choices, and those of fractions and multiples of a size."""
+    sizes = np.array(parameter.values)
+    size = int(sizes[choice])
+    wanted = [1, *(-(-size // by) for by in (2, 3, 4, 8)), *(size * by for by in (2, 3, 4, 8))]
+    found = {*np.searchsorted(sizes, wanted).tolist(), choice - 1, choice + 1, len(sizes) - 1}
+    return {each for each in found if 0 <= each < len(sizes)}
+
+
+def _moved(parameter: Parameter, rank: int) -> set[int]:
+    """Return the ranks of the orders in which one loop stands elsewhere."""
+    ranks, orders = _orders(parameter.choices)
+    order, found = orders[rank], set[int]()
+    for loop in order:
+        rest = [each for each in order if each != loop]
+        found |= {ranks[(*rest[:at], loop, *rest[at:])] for at in range(len(order))}
+    return found
+
+
+@cache
+def _orders(choices: int) -> tuple[dict[tuple[int, ...], int], list[tuple[int, ...]]]:
+    """Return the orders that have so many ranks, by order and by rank."""
+    count, listed = 1, list(permutations(range(1)))
+    while len(listed) < choices:
+        count += 1
+        listed = list(permutations(range(count)))
+    return {order: rank for rank, order in enumerate(listed)}, listed

@@ -1,0 +1,135 @@
+// The relaxed program over the memories of an accelerator.
+#pragma once
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../relaxed/program.hpp"
+#include "hierarchy.hpp"
+#include "pybind.hpp"
+
+namespace gym::python {
+
+class RelaxedProgram {
+ public:
+  using Doubles = py::array_t<double, py::array::c_style>;
+  using Integers = py::array_t<std::int64_t, py::array::c_style>;
+
+  // What one call looks at and weighs: rows by element, of accesses by boundary.
+  struct Task {
+    relaxed::Box box;
+    relaxed::Weights weights;
+    relaxed::Limits limits;
+  };
+
+  RelaxedProgram(const hierarchy::ScorerSpec& spec,
+                 const std::array<std::int64_t, kTensors>& words, std::vector<LoopSet> loops,
+                 std::vector<relaxed::Counts> tiles, bool dividing)
+      : dividing_(dividing) {
+    problem_.shape = spec.shape;
+    problem_.accelerator = spec.accelerator;
+    hierarchy::Model model(spec.shape, spec.accelerator, spec.options);
+    for (const hierarchy::Prices& each : model.prices()) {
+      problem_.boundaries.push_back(each.between);
+    }
+    problem_.words = words;
+    problem_.loops = std::move(loops);
+    problem_.tiles = std::move(tiles);
+  }
+
+  // The least cost, and, if wanted, the loops of a mapping that costs about as much.
+  py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
+                  const Doubles& sharing, const Doubles& accesses, const Doubles& fills,
+                  const Doubles& steps, const std::pair<double, double>& limits,
+                  const Doubles& filling) {
+    const Task task = read(least, most, sharing, accesses, fills, steps, limits, filling);
+    std::vector<hierarchy::MappedLoop> loops;
+    double found = 0;
+    {
+      const py::gil_scoped_release release;
+      const std::lock_guard lock(mutex_);
+      relaxed::Program& used =
+          programs_.try_emplace(ratio, problem_, ratio, dividing_).first->second;
+      found = used.least(task.box, task.weights, task.limits, traced ? &loops : nullptr);
+    }
+    std::vector<Entries> entries;
+    for (const auto& [element, dim, tile] : loops) entries.push_back({element, dim, tile});
+    return py::make_tuple(found, entries);
+  }
+
+ private:
+  Task read(const Integers& least, const Integers& most, const Doubles& sharing,
+            const Doubles& accesses, const Doubles& fills, const Doubles& steps,
+            const std::pair<double, double>& limits, const Doubles& filling) const {
+    Task task;
+    const auto elements = static_cast<std::size_t>(problem_.elements());
+    task.box.resize(elements);
+    task.weights.accesses = rows<5>(accesses, problem_.boundaries.size(), "accesses");
+    task.weights.fills = rows<kTensors>(fills, elements, "fills");
+    task.limits.fills = rows<kTensors>(filling, elements, "filling");
+    std::tie(task.limits.fill_cycles, task.limits.cycles) = limits;
+    const auto least_rows = rows<kLoops>(least, elements, "least");
+    const auto most_rows = rows<kLoops>(most, elements, "most");
+    const auto sharing_rows = rows<kTensors>(sharing, elements, "sharing");
+    const auto step_rows = rows<1>(steps, elements, "steps");
+    for (std::size_t e = 0; e < elements; ++e) {
+      task.box[e] = {least_rows[e], most_rows[e], sharing_rows[e]};
+      task.weights.steps.push_back(step_rows[e][0]);
+    }
+    return task;
+  }
+
+  template <std::size_t N, typename Value>
+  static std::vector<std::array<Value, N>> rows(
+      const py::array_t<Value, py::array::c_style>& given, std::size_t count, const char* name) {
+    if (static_cast<std::size_t>(given.size()) != count * N) {
+      throw std::invalid_argument(std::string(name) + " has " + std::to_string(given.size()) +
+                                  " numbers; allowed: " + std::to_string(count * N));
+    }
+    std::vector<std::array<Value, N>> found(count);
+    const Value* from = given.data();
+    for (auto& row : found) {
+      for (Value& each : row) each = *from++;
+    }
+    return found;
+  }
+
+  std::mutex mutex_;
+  relaxed::Problem problem_;
+  bool dividing_;
+  std::map<double, relaxed::Program> programs_;  // by the ratio of merged classes
+};
+
+inline void bind_relaxed(py::module_& module) {
+  py::class_<RelaxedProgram>(module, "RelaxedProgram")
+      .def(py::init([](const std::array<std::int64_t, kLoops>& extents,
+                       const std::array<std::int64_t, 2>& strides,
+                       const std::array<std::int64_t, 2>& dilations,
+                       const std::vector<py::dict>& elements, const py::dict& mac,
+                       const py::dict& options, const std::array<std::int64_t, kTensors>& words,
+                       std::vector<LoopSet> loops, std::vector<relaxed::Counts> tiles,
+                       bool dividing) {
+             return std::make_unique<RelaxedProgram>(
+                 Hierarchy::spec(extents, strides, dilations, elements, mac, options), words,
+                 std::move(loops), std::move(tiles), dividing);
+           }),
+           py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
+           py::arg("mac"), py::arg("options"), py::arg("words"), py::arg("loops"),
+           py::arg("tiles"), py::arg("dividing"))
+      .def_static(
+          "states",
+          [](const relaxed::Counts& extents, double ratio) {
+            return relaxed::Grid(extents, ratio).states();
+          },
+          py::arg("extents"), py::arg("ratio"))
+      .def("least", &RelaxedProgram::least, py::arg("ratio"), py::arg("traced"), py::arg("least"),
+           py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("fills"),
+           py::arg("steps"), py::arg("limits"), py::arg("filling"));
+}
+
+}  // namespace gym::python

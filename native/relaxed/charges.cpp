@@ -1,0 +1,238 @@
+#include "charges.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "../core/integers.hpp"
+
+namespace gym::relaxed {
+
+Charges::Charges(const Problem& problem, const Grid& grid, bool dividing)
+    : problem_(problem), grid_(grid), dividing_(dividing) {
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    sharing_[t] = grid.places(kSharing[t]);
+    moving_[t] = grid.places(kMoving[t]);
+  }
+}
+
+void Charges::set(const Box& box, const Weights& weights) {
+  box_ = &box;
+  weights_ = &weights;
+  fresh_.clear();
+  for (const hierarchy::Boundary& each : problem_.boundaries) {
+    fresh_.push_back(static_cast<double>(problem_.words[kOutput]));
+    for (const int d : {kLoopC, kLoopR, kLoopS}) {
+      fresh_.back() *= most_units(0, each.parent, kTensors, d);
+    }
+  }
+}
+
+// What they cost: of outputs, those that find an older value come back (H4).
+double Charges::price(std::size_t boundary, Words words) const {
+  const auto& [reads, writes, drains, fills, carried] = weights_->accesses[boundary];
+  if (problem_.boundaries[boundary].tensor != kOutput) {
+    return words.parent * reads + words.child * (fills + carried);
+  }
+  const double older = std::max(0.0, words.parent - fresh_[boundary]);
+  const double back = words.parent > 0 ? words.child * older / words.parent : 0;
+  return words.parent * writes + older * reads + words.child * (drains + carried) +
+         back * (fills + carried);
+}
+
+double Charges::once(std::size_t boundary) const {
+  const auto words = static_cast<double>(problem_.words[problem_.boundaries[boundary].tensor]);
+  return price(boundary, {words, words});
+}
+
+// The product of the units of a dimension at some fan-outs at most; of a tensor where they share.
+double Charges::most_units(int first, int end, TensorId tensor, int dim) const {
+  double units = 1;
+  for (int f = first; f < std::min(end, problem_.elements()); ++f) {
+    if (problem_.is_memory(f)) continue;
+    if (tensor != kTensors && !problem_.together(f, tensor)) continue;
+    units *= static_cast<double>((*box_)[f].most[dim]);
+  }
+  return std::min(units, static_cast<double>(problem_.shape.extent[dim]));
+}
+
+// MACs of a step that use one word at the MAC, at most.
+double Charges::sharers(const hierarchy::Boundary& boundary) const {
+  const auto& [tensor, parent, child] = boundary;
+  const auto units = [&, parent = parent, tensor = tensor](int dim) {
+    return most_units(parent, problem_.elements(), tensor, dim);
+  };
+  double sharing = 1;
+  if (tensor == kInput) {
+    sharing = units(kLoopK);
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto outputs = static_cast<std::int64_t>(units(axis == 0 ? kLoopP : kLoopQ));
+      const auto taps = static_cast<std::int64_t>(units(axis == 0 ? kLoopR : kLoopS));
+      sharing *= static_cast<double>(outputs * taps) /
+                 touched(outputs, taps, problem_.shape.stride[axis], problem_.shape.dilation[axis]);
+    }
+  } else {
+    for (int d = 0; d < kLoops; ++d) {
+      if (has(kSharing[tensor], static_cast<LoopId>(d))) sharing *= units(d);
+    }
+  }
+  double most = 1;
+  for (int f = parent; f < problem_.elements(); ++f) {
+    if (!problem_.is_memory(f) && problem_.together(f, tensor)) most *= (*box_)[f].sharing[tensor];
+  }
+  return std::min(sharing, most);
+}
+
+double Charges::at_mac() const {
+  const double macs = problem_.shape.macs_estimate();
+  double sum = 0;
+  for (std::size_t b = 0; b < problem_.boundaries.size(); ++b) {
+    const hierarchy::Boundary& each = problem_.boundaries[b];
+    if (each.child < problem_.elements()) continue;
+    const bool latched = problem_.accelerator.latch[each.tensor];
+    sum += latched ? once(b) : price(b, {macs / sharers(each), macs});
+  }
+  return sum;
+}
+
+// By the tile that the loops of a memory make (P2, P6).
+Charges::Counted Charges::count(std::size_t boundary, int memory) const {
+  const auto& [tensor, parent, child] = problem_.boundaries[boundary];
+  Counted counted;
+  for (int f = parent; f < memory; ++f) {
+    if (!problem_.is_memory(f) && problem_.together(f, tensor)) {
+      counted.sharing *= (*box_)[f].sharing[tensor];
+    }
+  }
+  for (int d = 0; d < kLoops; ++d) {
+    std::int64_t below = 1, apart = 1;
+    for (int f = memory; f < std::min(child, problem_.elements()); ++f) {
+      if (problem_.is_memory(f)) continue;
+      below *= (*box_)[f].least[d];
+      if (f < parent || !problem_.together(f, tensor)) apart *= (*box_)[f].least[d];
+    }
+    const std::int64_t extent = problem_.shape.extent[d];
+    const double shared = memory > parent ? most_units(parent, memory, tensor, d) : 1;
+    for (const Class& tile : grid_.classes(d)) {
+      const auto boxes = [&](std::int64_t units) {
+        return static_cast<double>(ceil_div(extent, ceil_div(tile.most, units)));
+      };
+      counted.children[d].push_back(boxes(below));
+      counted.alone[d].push_back(boxes(apart));
+      counted.parents[d].push_back(std::ceil(boxes(apart) / shared));
+    }
+  }
+  return counted;
+}
+
+// Words of inputs of one batch, group and channel, and as many chunks of K (P8).
+double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const {
+  std::array<double, 2> distinct{}, fetched{}, kept{};
+  bool whole = true;
+  for (int axis = 0; axis < 2; ++axis) {
+    const int outputs = axis == 0 ? kLoopP : kLoopQ, taps = axis == 0 ? kLoopR : kLoopS;
+    const std::int64_t stride = problem_.shape.stride[axis];
+    const std::int64_t dilation = problem_.shape.dilation[axis];
+    const std::int64_t extent = problem_.shape.extent[outputs];
+    const std::int64_t window = problem_.shape.extent[taps];
+    const double tiles = chunks[outputs][index[outputs]];
+    const std::int64_t tap = grid_.classes(taps)[index[taps]].most;
+    distinct[axis] = touched(extent, window, stride, dilation);
+    fetched[axis] = distinct[axis];
+    if (dilation == 1) {
+      // Each tile of outputs brings its first rows, and for each further output so many more.
+      const std::int64_t step = std::min(stride, window);
+      const auto more = static_cast<double>(
+          tap >= window ? step : ceil_div(window * std::min(stride, tap), tap));
+      fetched[axis] = std::max(distinct[axis], static_cast<double>(extent) * more +
+                                                   tiles * (static_cast<double>(window) - more));
+    }
+    const std::int64_t overlap = (window - 1) * dilation + 1 - stride;
+    kept[axis] = tiles > 1 ? static_cast<double>(std::max<std::int64_t>(0, overlap)) : 0;
+    whole = whole && tap >= window;
+  }
+  const double rows_left = std::max(0.0, distinct[0] - kept[0]);
+  const double columns_left = std::max(0.0, distinct[1] - kept[1]);
+  double words = std::min(rows_left * distinct[1], distinct[0] * columns_left);
+  if (whole) words = std::max(words, std::min(rows_left * fetched[1], columns_left * fetched[0]));
+  return chunks[kLoopK][index[kLoopK]] * words;
+}
+
+Charges::Words Charges::moved(TensorId tensor, const Counted& counted,
+                              const std::array<std::int32_t, kLoops>& index) const {
+  const auto least = static_cast<double>(problem_.words[tensor]);
+  if (tensor == kInput) {
+    const Counts& extent = problem_.shape.extent;
+    const auto planes = static_cast<double>(extent[kLoopN] * extent[kLoopG] * extent[kLoopC]);
+    return {std::max(least, planes * windows(counted.parents, index)),
+            std::max(least, planes * windows(counted.children, index))};
+  }
+  Words words{least, least};
+  double alone = least / counted.sharing;
+  for (int d = 0; d < kLoops; ++d) {
+    if (!has(kSharing[tensor], static_cast<LoopId>(d))) continue;
+    words.parent *= counted.parents[d][index[d]];
+    words.child *= counted.children[d][index[d]];
+    alone *= counted.alone[d][index[d]];
+  }
+  words.parent = std::max(words.parent, alone);
+  return words;
+}
+
+// Memories outside of one that may cut a dimension.
+int Charges::cuts(int memory, int dim) const {
+  int count = 0;
+  for (int e = 0; e < memory; ++e) {
+    if (problem_.is_memory(e) && has(problem_.loops[e], static_cast<LoopId>(dim))) ++count;
+  }
+  return count;
+}
+
+// The share of a tensor's words at most that lie in pieces which a loop of a memory does not cut
+// although it cuts the largest box (P9), by the place of its tiles among those that move.
+std::vector<double> Charges::shares_resting(TensorId tensor, int memory) const {
+  std::vector<double> found;
+  grid_.each(kMoving[tensor], [&](const auto& index) {
+    double share = 0;
+    for (int d = 0; d < kLoops; ++d) {
+      const auto extent = static_cast<double>(problem_.shape.extent[d]);
+      const auto tile = static_cast<double>(grid_.classes(d)[index[d]].most);
+      const double ragged = cuts(memory, d);
+      const bool rests = has(kMoving[tensor], static_cast<LoopId>(d)) && ragged > 0;
+      if (dividing_ || !rests || tile >= extent) continue;
+      share = std::max(share, std::min(ragged / (ragged + 1), (ragged - 1 + tile / extent) / ragged));
+    }
+    found.push_back(share);
+  });
+  return found;
+}
+
+Table Charges::closed(std::size_t boundary, int memory) const {
+  const TensorId tensor = problem_.boundaries[boundary].tensor;
+  const Counted counted = count(boundary, memory);
+  std::vector<Words> words;
+  std::vector<double> prices;
+  grid_.each(kSharing[tensor], [&](const auto& index) {
+    words.push_back(moved(tensor, counted, index));
+    prices.push_back(price(boundary, words.back()));
+  });
+  const std::vector<double> shares =
+      shares_resting(tensor, memory);
+  const auto least = static_cast<double>(problem_.words[tensor]);
+  const double least_price = once(boundary);
+  Table found(static_cast<std::size_t>(grid_.states()));
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    const auto place = static_cast<std::size_t>(sharing_[tensor][s]);
+    const double rest = shares[static_cast<std::size_t>(moving_[tensor][s])];
+    if (rest == 0) {
+      found[s] = prices[place];
+    } else if (tensor != kOutput) {
+      found[s] = prices[place] + rest * (least_price - prices[place]);
+    } else {
+      const auto& [parent, child] = words[place];
+      found[s] = price(boundary, {parent + rest * (least - parent), child + rest * (least - child)});
+    }
+  }
+  return found;
+}
+
+}  // namespace gym::relaxed

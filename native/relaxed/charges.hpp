@@ -1,0 +1,58 @@
+// What the words of a boundary cost at least, by the tiles that close it (P1 to P9).
+#pragma once
+
+#include "problem.hpp"
+
+namespace gym::relaxed {
+
+using Table = std::vector<double>;  // by state
+
+class Charges {
+ public:
+  // `dividing`: tiles divide what they cut, so that loops move everywhere.
+  Charges(const Problem& problem, const Grid& grid, bool dividing);
+
+  void set(const Box& box, const Weights& weights);
+
+  // Of a boundary that is open below the loops of a memory which move its tensor, by the tiles that
+  // they make.
+  Table closed(std::size_t boundary, int memory) const;
+  // Of one that no loop closes: its words move once.
+  double once(std::size_t boundary) const;
+  // Of those whose child is the MAC (P7).
+  double at_mac() const;
+
+ private:
+  struct Words {
+    double parent, child;
+  };
+  using Chunks = std::array<std::vector<double>, kLoops>;  // of a dimension, by class
+
+  // Chunks of each dimension that parents and children get, those of parents where no unit shares,
+  // and how many units share a word at most.
+  struct Counted {
+    Chunks parents, children, alone;
+    double sharing = 1;
+  };
+
+  double price(std::size_t boundary, Words words) const;
+  Words moved(TensorId tensor, const Counted& counted,
+              const std::array<std::int32_t, kLoops>& index) const;
+  Counted count(std::size_t boundary, int memory) const;
+  double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
+  std::vector<double> shares_resting(TensorId tensor, int memory) const;
+  int cuts(int memory, int dim) const;
+  double most_units(int first, int end, TensorId tensor, int dim) const;
+  double sharers(const hierarchy::Boundary& boundary) const;
+
+  const Problem& problem_;
+  const Grid& grid_;
+  bool dividing_;
+  const Box* box_ = nullptr;
+  const Weights* weights_ = nullptr;
+  // By tensor: the place of a state among the dimensions that share, and that move.
+  std::array<std::vector<std::int32_t>, kTensors> sharing_, moving_;
+  std::vector<double> fresh_;  // by boundary: arrivals of outputs without an older value, at most
+};
+
+}  // namespace gym::relaxed

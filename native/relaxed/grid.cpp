@@ -1,0 +1,70 @@
+#include "grid.hpp"
+
+#include <set>
+
+#include "../core/integers.hpp"
+
+namespace gym::relaxed {
+
+namespace {
+
+// Divisors and halves, each a class.
+std::vector<Class> handy(std::int64_t extent) {
+  std::set<std::int64_t> sizes;
+  for (std::int64_t size = 1; size * size <= extent; ++size) {
+    if (extent % size == 0) sizes.insert({size, extent / size});
+  }
+  for (std::int64_t half = extent; half > 1; half = ceil_div(half, 2)) sizes.insert(half);
+  std::vector<Class> found;
+  for (const std::int64_t size : sizes) found.push_back({size, size});
+  return found;
+}
+
+std::vector<Class> by_chunks(std::int64_t extent, double ratio) {
+  std::vector<Class> found;
+  for (std::int64_t least = 1; least <= extent;) {
+    const std::int64_t chunks = ceil_div(extent, least);
+    const std::int64_t most = chunks == 1 ? extent : (extent - 1) / (chunks - 1);
+    // The whole dimension is a class of its own: it is not cut.
+    const bool joins = !found.empty() && most < extent &&
+                       static_cast<double>(ceil_div(extent, found.back().least)) <=
+                           ratio * static_cast<double>(chunks);
+    if (joins) {
+      found.back().most = most;
+    } else {
+      found.push_back({least, most});
+    }
+    least = most + 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+Grid::Grid(const Counts& extents, double ratio) {
+  for (int d = kLoops - 1; d >= 0; --d) {
+    classes_[d] = ratio < 1 ? handy(extents[d]) : by_chunks(extents[d], ratio);
+    strides_[d] = states_;
+    states_ *= std::ssize(classes_[d]);
+  }
+}
+
+std::vector<std::int32_t> Grid::places(LoopSet dims) const {
+  Counts strides{};
+  std::int64_t stride = 1;
+  for (int d = kLoops - 1; d >= 0; --d) {
+    if (!has(dims, static_cast<LoopId>(d))) continue;
+    strides[d] = stride;
+    stride *= std::ssize(classes_[d]);
+  }
+  std::vector<std::int32_t> places;
+  places.reserve(static_cast<std::size_t>(states_));
+  each(kAllLoops, [&](const auto& index) {
+    std::int64_t place = 0;
+    for (int d = 0; d < kLoops; ++d) place += strides[d] * index[d];
+    places.push_back(static_cast<std::int32_t>(place));
+  });
+  return places;
+}
+
+}  // namespace gym::relaxed

@@ -1,0 +1,76 @@
+// What the relaxed program knows of a layer on an accelerator, and which mappings it looks at.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "../hierarchy/model.hpp"
+#include "grid.hpp"
+
+namespace gym::relaxed {
+
+inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// Dimensions whose loops bring other words of all of a tensor's tile. Windows that slide do not.
+inline constexpr std::array<LoopSet, kTensors> kMoving{set_of(kLoopN, kLoopG, kLoopC, kLoopP, kLoopQ),
+                                                       kFilterLoops, kOutputLoops};
+// Dimensions that do not index a tensor, or of which windows share words.
+inline constexpr std::array<LoopSet, kTensors> kSharing{
+    set_of(kLoopK, kLoopP, kLoopQ, kLoopR, kLoopS), kAllLoops & ~kFilterLoops,
+    kAllLoops & ~kOutputLoops};
+
+// Words of a pair axis that a tile touches (H5).
+constexpr double touched(std::int64_t outputs, std::int64_t taps, std::int64_t stride,
+                         std::int64_t dilation) {
+  const std::int64_t common = std::gcd(stride, dilation);
+  const std::int64_t p = std::max<std::int64_t>(0, outputs - dilation / common);
+  const std::int64_t r = std::max<std::int64_t>(0, taps - stride / common);
+  return static_cast<double>(outputs) * static_cast<double>(taps) -
+         static_cast<double>(p) * static_cast<double>(r);
+}
+
+struct Problem {
+  hierarchy::Shape shape;
+  hierarchy::Accelerator accelerator;
+  std::vector<hierarchy::Boundary> boundaries;  // and crossings, whose parents are fan-outs
+  std::array<std::int64_t, kTensors> words{};   // that the layer touches
+  // By element: dimensions that may have a loop, and the largest tiles it may get.
+  std::vector<LoopSet> loops;
+  std::vector<Counts> tiles;
+
+  int elements() const { return accelerator.rest(); }
+  bool is_memory(int element) const { return accelerator.elements[element].is_memory; }
+  bool together(int fanout, TensorId tensor) const {
+    return accelerator.elements[fanout].fanout.together[tensor];
+  }
+};
+
+// Units of a fan-out: by dimension from `least` to `most`. Of a tensor, so many of them share one
+// word at most.
+struct Units {
+  Counts least, most;
+  std::array<double, kTensors> sharing;
+};
+
+// Mappings by the units of their fan-outs; the entries of memories do not count.
+using Box = std::vector<Units>;  // by element
+
+// What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them), first
+// fills (of a word of each tensor of an element), and steps (of an element).
+struct Weights {
+  std::vector<std::array<double, 5>> accesses;
+  std::vector<std::array<double, kTensors>> fills;
+  std::vector<double> steps;
+};
+
+// Where no mapping is looked at: that fills an element for longer, in cycles a word of each tensor,
+// or paces for longer than that.
+struct Limits {
+  std::vector<std::array<double, kTensors>> fills;
+  double fill_cycles = kInfinite, cycles = kInfinite;
+};
+
+}  // namespace gym::relaxed

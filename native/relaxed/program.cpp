@@ -1,0 +1,379 @@
+#include "program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "../core/integers.hpp"
+
+namespace gym::relaxed {
+
+namespace {
+
+constexpr LoopSet kTaps = set_of(kLoopR, kLoopS);
+
+
+double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& tile) {
+  const auto product = [&](LoopSet dims) {
+    double words = 1;
+    for (int d = 0; d < kLoops; ++d) {
+      if (has(dims, static_cast<LoopId>(d))) words *= static_cast<double>(tile[d]);
+    }
+    return words;
+  };
+  if (tensor == kFilter) return product(kFilterLoops);
+  if (tensor == kOutput) return product(kOutputLoops);
+  return product(kInputSingles) *
+         touched(tile[kLoopP], tile[kLoopR], shape.stride[0], shape.dilation[0]) *
+         touched(tile[kLoopQ], tile[kLoopS], shape.stride[1], shape.dilation[1]);
+}
+
+}  // namespace
+
+Program::Program(const Problem& problem, double ratio, bool dividing)
+    : problem_(problem),
+      grid_(problem.shape.extent, ratio),
+      charges_(problem, grid_, dividing) {
+  grid_.each(kAllLoops, [&](const auto& index) {
+    Counts tile;
+    double outputs = 1, steps = 1;
+    for (int d = 0; d < kLoops; ++d) {
+      const Class& of = grid_.classes(d)[index[d]];
+      tile[d] = of.least;
+      const auto chunks = static_cast<double>(ceil_div(problem.shape.extent[d], of.most));
+      steps *= chunks;
+      if (has(kOutputLoops, static_cast<LoopId>(d))) outputs *= chunks;
+    }
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      tile_words_[t].push_back(words_of(problem.shape, t, tile));
+    }
+    output_tiles_.push_back(outputs);
+    steps_.push_back(steps);
+  });
+}
+
+double Program::least(const Box& box, const Weights& weights, const Limits& limits,
+                      std::vector<hierarchy::MappedLoop>* trace) {
+  traced_ = trace != nullptr;
+  const double found = run(box, weights, limits);
+  if (traced_ && found < kInfinite) *trace = nest();
+  passed_.clear();
+  return found;
+}
+
+double Program::run(const Box& box, const Weights& weights, const Limits& limits) {
+  charges_.set(box, weights);
+  box_ = &box;
+  passed_.clear();
+  tables_.clear();
+  tables_[0].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
+  bool moving = false;  // whether loops here bring other words to something
+  for (int e = problem_.elements() - 1; e >= 0; --e) {
+    if (!problem_.is_memory(e)) {
+      share(e, box[e]);
+    } else {
+      // What the last memory gets is executed MAC by MAC, whatever its loops.
+      if (moving) pass_taps(e);
+      if (moving) pass_loops(e);
+      enter(e, weights, limits);
+    }
+    moving = true;
+  }
+  const std::size_t whole = tables_.begin()->second.cost.size() - 1;
+  double best = kInfinite;
+  for (const auto& [open, costs] : tables_) {
+    double cost = costs.cost[whole];
+    for (std::size_t b = 0; b < boundaries(); ++b) {
+      if ((open >> b & 1) != 0) cost += charges_.once(b);
+    }
+    if (cost >= best) continue;
+    best = cost;
+    last_ = {open, static_cast<std::int32_t>(whole), kTensors};
+  }
+  return best + charges_.at_mac();
+}
+
+// ---- Stages -------------------------------------------------------------------------------------
+
+void Program::begin() {
+  if (!traced_) return;
+  for (auto& [open, costs] : tables_) {
+    costs.from.resize(costs.cost.size());
+    for (std::size_t s = 0; s < costs.from.size(); ++s) {
+      costs.from[s] = {open, static_cast<std::int32_t>(s), kTensors};
+    }
+  }
+}
+
+void Program::end(Stage stage, int element) {
+  if (!traced_) return;
+  passed_.push_back({stage, element, {}});
+  for (auto& [open, costs] : tables_) passed_.back().from[open] = std::move(costs.from);
+}
+
+// Loops of taps may be innermost: then inputs and outputs stay (P3).
+void Program::pass_taps(int memory) {
+  const LoopSet taps = problem_.loops[memory] & kTaps;
+  if (problem_.shape.extent[kLoopR] * problem_.shape.extent[kLoopS] == 1 || taps == 0) return;
+  const std::vector<Table> closed = closed_at(memory);
+  begin();
+  Tables found = tables_;
+  for (auto& [open, costs] : tables_) {
+    const Open filters = open & of_tensor(kFilter);
+    add(costs, filters, closed);
+    sweep(costs, taps);
+    lower(found, open & ~filters, costs);
+  }
+  tables_ = std::move(found);
+  end(Stage::taps, memory);
+}
+
+// No loop, or loops that one tensor rests in, innermost, and then any others (P3).
+void Program::pass_loops(int memory) {
+  const LoopSet loops = problem_.loops[memory];
+  const std::vector<Table> closed = closed_at(memory);
+  begin();
+  Tables found;
+  for (auto& [open, costs] : tables_) {
+    if (open == 0) sweep(costs, loops);
+    lower(found, open, costs);
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      const Open own = open & of_tensor(t);
+      if (own == 0) continue;
+      Costs moved = costs;
+      add(moved, open & ~own, closed);
+      sweep(moved, loops & ~kMoving[t]);
+      for (Source& source : moved.from) source.resting = t;
+      lower(found, own, moved);
+      add(moved, own, closed);
+      sweep(moved, loops & kMoving[t]);
+      lower(found, 0, moved);
+    }
+  }
+  tables_ = std::move(found);
+  end(Stage::loops, memory);
+}
+
+// Of the boundaries that are open somewhere.
+std::vector<Table> Program::closed_at(int memory) const {
+  std::vector<Table> found(boundaries());
+  for (const auto& [open, costs] : tables_) {
+    for (std::size_t b = 0; b < boundaries(); ++b) {
+      if ((open >> b & 1) != 0 && found[b].empty()) found[b] = charges_.closed(b, memory);
+    }
+  }
+  return found;
+}
+
+// What a memory gets has room and does not take too long to fill; its boundaries open.
+void Program::enter(int memory, const Weights& weights, const Limits& limits) {
+  if (memory == 0) return;
+  const hierarchy::Memory& own = problem_.accelerator.elements[memory].memory;
+  const hierarchy::Memory& pool = problem_.accelerator.elements[own.pool].memory;
+  // The first memory's tiles are what the next element gets.
+  const double refill = memory == 1 ? problem_.accelerator.elements[0].memory.refill : 0;
+  const double units = units_above(memory);
+  const auto states = static_cast<std::size_t>(grid_.states());
+  Table more(states, 0);
+  for (std::size_t s = 0; s < states; ++s) {
+    double all = 0, fill = 0, cycles = 0;
+    bool fits = true;
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      if (!own.keeps[t]) continue;
+      const double words = tile_words_[t][s];
+      const double bits = words * static_cast<double>(own.width[t] * own.buffers);
+      fits = fits && bits <= pool.capacity[t];
+      all += bits;
+      fill += words * weights.fills[memory][t];
+      cycles += words * limits.fills[memory][t];
+    }
+    for (int d = 0; d < kLoops; ++d) {
+      const auto state = static_cast<std::int64_t>(s);
+      const Class& tile = grid_.classes(d)[static_cast<std::size_t>(grid_.at(state, d))];
+      fits = fits && tile.least <= problem_.tiles[memory][d];
+    }
+    const double again = 1 + refill * (output_tiles_[s] - 1);
+    const double steps = std::ceil(steps_[s] / units);
+    fits = fits && all <= pool.capacity[kTensors] && cycles * again <= limits.fill_cycles &&
+           steps * static_cast<double>(own.step_cycles) <= limits.cycles;
+    more[s] = fits ? fill * again + steps * weights.steps[memory] : kInfinite;
+  }
+  begin();
+  Tables found;
+  Open opened = 0;
+  for (std::size_t b = 0; b < boundaries(); ++b) {
+    if (problem_.boundaries[b].child == memory) opened |= Open{1} << b;
+  }
+  for (auto& [open, costs] : tables_) {
+    for (std::size_t s = 0; s < states; ++s) costs.cost[s] += more[s];
+    lower(found, open | opened, costs);
+  }
+  tables_ = std::move(found);
+  end(Stage::room, memory);
+}
+
+// A fan-out deals units to dimensions, one dimension after the other.
+void Program::share(int fanout, const Units& units) {
+  begin();
+  const std::int64_t size = problem_.accelerator.elements[fanout].fanout.size;
+  for (auto& [open, costs] : tables_) {
+    std::map<std::int64_t, Costs> by_left;
+    by_left[size] = std::move(costs);
+    for (int d = 0; d < kLoops; ++d) {
+      if (units.most[d] == 1) continue;
+      std::int64_t wanted = 1;  // by the dimensions that follow
+      for (int next = d + 1; next < kLoops; ++next) wanted *= units.least[next];
+      std::map<std::int64_t, Costs> found;
+      for (const auto& [left, from] : by_left) {
+        const std::int64_t most = std::min(units.most[d], left / wanted);
+        for (std::int64_t n = units.least[d]; n <= most; ++n) {
+          const auto to = found.try_emplace(left / n, unreachable()).first;
+          share(from, to->second, d, n);
+        }
+      }
+      by_left = std::move(found);
+    }
+    costs = unreachable();
+    for (const auto& [left, each] : by_left) lower(costs, 0, each, 0, grid_.states());
+  }
+  end(Stage::units, fanout);
+}
+
+// The units get equal shares: tiles T become ceil(T/n), where n get some (P6).
+void Program::share(const Costs& from, Costs& to, int dim, std::int64_t units) const {
+  const std::vector<Class>& classes = grid_.classes(dim);
+  const std::int64_t stride = grid_.stride(dim), count = std::ssize(classes);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Class& tile = classes[i];
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const Class& share = classes[j];
+      const bool deals = units == 1 ? i == j
+                                    : share.least <= ceil_div(tile.most, units) &&
+                                          share.most >= ceil_div(tile.least, units) &&
+                                          tile.most > (units - 1) * share.least;
+      if (!deals) continue;
+      for (std::int64_t block = 0; block < grid_.states(); block += stride * count) {
+        lower(to, block + i * stride, from, block + j * stride, stride);
+      }
+    }
+  }
+}
+
+// ---- Tables -------------------------------------------------------------------------------------
+
+Program::Costs Program::unreachable() const {
+  Costs costs;
+  costs.cost.assign(static_cast<std::size_t>(grid_.states()), kInfinite);
+  if (traced_) costs.from.resize(costs.cost.size());
+  return costs;
+}
+
+void Program::lower(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
+                    std::int64_t count) {
+  double* to = &costs.cost[static_cast<std::size_t>(at)];
+  const double* other = &others.cost[static_cast<std::size_t>(from)];
+  if (costs.from.empty()) {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = std::min(to[k], other[k]);
+    return;
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (other[k] >= to[k]) continue;
+    to[k] = other[k];
+    costs.from[static_cast<std::size_t>(at + k)] = others.from[static_cast<std::size_t>(from + k)];
+  }
+}
+
+void Program::lower(Tables& tables, Open open, const Costs& others) {
+  const auto [found, fresh] = tables.try_emplace(open, others);
+  if (!fresh) lower(found->second, 0, others, 0, std::ssize(others.cost));
+}
+
+void Program::add(Costs& costs, Open open, const std::vector<Table>& closed) {
+  for (std::size_t b = 0; b < closed.size(); ++b) {
+    if ((open >> b & 1) == 0) continue;
+    for (std::size_t s = 0; s < costs.cost.size(); ++s) costs.cost[s] += closed[b][s];
+  }
+}
+
+// Loops of some dimensions may stand here, so that an element gets more than they leave.
+void Program::sweep(Costs& costs, LoopSet dims) const {
+  for (int d = 0; d < kLoops; ++d) {
+    const std::int64_t stride = grid_.stride(d), count = std::ssize(grid_.classes(d));
+    if (!has(dims, static_cast<LoopId>(d)) || count == 1) continue;
+    for (std::int64_t block = 0; block < grid_.states(); block += stride * count) {
+      for (std::int64_t i = 1; i < count; ++i) {
+        const std::int64_t to = block + i * stride;
+        lower(costs, to, costs, to - stride, stride);
+      }
+    }
+  }
+}
+
+Program::Open Program::of_tensor(TensorId tensor) const {
+  Open open = 0;
+  for (std::size_t b = 0; b < boundaries(); ++b) {
+    if (problem_.boundaries[b].tensor == tensor) open |= Open{1} << b;
+  }
+  return open;
+}
+
+// ---- Traces -------------------------------------------------------------------------------------
+
+std::vector<hierarchy::MappedLoop> Program::nest() const {
+  const int elements = problem_.elements();
+  std::vector<std::int64_t> left(static_cast<std::size_t>(elements), last_.state);
+  std::vector<std::uint8_t> resting(left.size(), kTensors);
+  Source at = last_;
+  for (auto passed = passed_.rbegin(); passed != passed_.rend(); ++passed) {
+    at = passed->from.at(at.open)[static_cast<std::size_t>(at.state)];
+    left[passed->element] = at.state;
+    if (passed->stage == Stage::loops) resting[passed->element] = at.resting;
+  }
+  const std::vector<Counts> tile = tiles(left);
+  Counts box = problem_.shape.extent;
+  std::vector<hierarchy::MappedLoop> found;
+  for (int e = 0; e < elements; ++e) {
+    const LoopSet outer = resting[e] == kTensors ? kAllLoops & ~kTaps : kMoving[resting[e]];
+    for (const LoopSet dims : {outer, kAllLoops & ~outer & ~kTaps, kAllLoops & ~outer & kTaps}) {
+      for (int d = 0; d < kLoops; ++d) {
+        if (!has(dims, static_cast<LoopId>(d)) || tile[e][d] >= box[d]) continue;
+        box[d] = tile[e][d];
+        found.push_back({e, d, static_cast<std::int32_t>(box[d])});
+      }
+    }
+  }
+  return found;
+}
+
+// What the loops of each element leave, from the inside out: of a class the least multiple of what
+// lies inside, where there is one; above a fan-out that of its least units.
+std::vector<Counts> Program::tiles(const std::vector<std::int64_t>& left) const {
+  std::vector<Counts> found(left.size());
+  for (int e = static_cast<int>(left.size()) - 1; e >= 0; --e) {
+    const bool deals = e + 1 < problem_.elements() && !problem_.is_memory(e + 1);
+    for (int d = 0; d < kLoops; ++d) {
+      const Class& of = grid_.classes(d)[static_cast<std::size_t>(grid_.at(left[e], d))];
+      const std::int64_t inside = e + 1 < problem_.elements() ? found[e + 1][d] : of.least;
+      std::int64_t times = ceil_div(of.least, inside);
+      if (deals) times = std::max(times, std::min(of.most / inside, (*box_)[e + 1].least[d]));
+      const std::int64_t tile = times * inside;
+      const bool whole = of.most == problem_.shape.extent[d];
+      found[e][d] = whole ? of.most : tile >= of.least && tile <= of.most ? tile : std::max(of.least, inside);
+    }
+  }
+  return found;
+}
+
+// Units of the fan-outs outside of an element, at most.
+double Program::units_above(int element) const {
+  double units = 1;
+  for (int f = 0; f < element; ++f) {
+    if (problem_.is_memory(f)) continue;
+    double most = 1;
+    for (const std::int64_t each : (*box_)[f].most) most *= static_cast<double>(each);
+    units *= std::min(most, static_cast<double>(problem_.accelerator.elements[f].fanout.size));
+  }
+  return units;
+}
+
+}  // namespace gym::relaxed

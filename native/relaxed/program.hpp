@@ -1,0 +1,84 @@
+// The least cost over all tiles of all memories and all orders of their loops, relaxed: a dynamic
+// program from the MACs outwards (docs/optimum.md, part 2).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "charges.hpp"
+
+namespace gym::relaxed {
+
+class Program {
+ public:
+  Program(const Problem& problem, double ratio, bool dividing);
+
+  std::int64_t states() const { return grid_.states(); }
+
+  // No mapping of a box within some limits costs less; infinite if there is none. A trace becomes
+  // the loops of one that costs about as much.
+  double least(const Box& box, const Weights& weights, const Limits& limits,
+               std::vector<hierarchy::MappedLoop>* trace = nullptr);
+
+ private:
+  using Open = std::uint32_t;  // a bit for each boundary that no loop has closed yet
+
+  // Where a cost comes from: an entry of the tables before, and the tensor that the innermost loops
+  // between do not move (kTensors: any).
+  struct Source {
+    Open open;
+    std::int32_t state;
+    std::uint8_t resting;
+  };
+
+  // The least costs of all boundaries but the open ones, by what an element gets.
+  struct Costs {
+    Table cost;
+    std::vector<Source> from;  // kept for traces alone
+  };
+  using Tables = std::map<Open, Costs>;
+
+  enum class Stage { loops, taps, room, units };
+  struct Passed {
+    Stage stage;
+    int element;
+    std::map<Open, std::vector<Source>> from;
+  };
+
+  double run(const Box& box, const Weights& weights, const Limits& limits);
+  void pass_taps(int memory);
+  void pass_loops(int memory);
+  void enter(int memory, const Weights& weights, const Limits& limits);
+  void share(int fanout, const Units& units);
+  void share(const Costs& from, Costs& to, int dim, std::int64_t units) const;
+  void begin();
+  void end(Stage stage, int element);
+
+  std::vector<Table> closed_at(int memory) const;
+  static void add(Costs& costs, Open open, const std::vector<Table>& closed);
+  void sweep(Costs& costs, LoopSet dims) const;
+  Costs unreachable() const;
+  // Takes the lower costs of some states, in a row from one of either.
+  static void lower(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
+                    std::int64_t count);
+  static void lower(Tables& tables, Open open, const Costs& others);
+  std::size_t boundaries() const { return problem_.boundaries.size(); }
+  Open of_tensor(TensorId tensor) const;
+  double units_above(int element) const;
+  std::vector<hierarchy::MappedLoop> nest() const;
+  std::vector<Counts> tiles(const std::vector<std::int64_t>& left) const;
+
+  const Problem& problem_;
+  Grid grid_;
+  Charges charges_;
+  const Box* box_ = nullptr;
+  std::array<Table, kTensors> tile_words_;  // of the least tile, by state
+  Table output_tiles_, steps_;              // of a memory that gets such tiles, by state
+  Tables tables_;
+  bool traced_ = false;
+  std::vector<Passed> passed_;
+  Source last_{};
+};
+
+}  // namespace gym::relaxed

@@ -1,0 +1,178 @@
+"""Certificates on any memories: the checker's program is the core's, and forgeries are refused."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_relaxed import CHIPS, problem_on, small_layer
+
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.commands.verify import memories
+from maestro_env.experiments.commands.verify.certificate.check import verify
+from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
+from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
+from maestro_env.experiments.commands.verify.memories.program import Program, Task
+from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
+from maestro_env.optimum.certificate import certify
+from maestro_env.optimum.search import OptimumError
+from maestro_env.optimum.solving import solve
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -> None:
+    rng, numbers = random.Random(chip), np.random.default_rng(0)
+    for _ in range(4):
+        problem = problem_on(chip, small_layer(rng))
+        relaxed, facts = Relaxation(problem.space.evaluator), Facts(problem.space.evaluator)
+        as_rows = (each.reshape(len(each), -1).tolist() for each in (relaxed.tuples, facts.tuples))
+        assert sorted(next(as_rows)) == sorted(next(as_rows))
+        count = min(len(facts.tuples), rng.choice((1, 4)))
+        some = facts.tuples[numbers.choice(len(facts.tuples), count, replace=False)]
+        box, units = relaxed.box(some), facts.units(some)
+        ratio, limits = rng.choice((4.0, 1.5, 1.0)), Limits(rng.random() * 1e4, rng.random() * 1e5)
+        for port in (None, *relaxed.ports):
+            weights = Weights(1.0, {port: 0.7} if port else {}, 0.3)
+            prices, steps = facts.energy / 1000, [0.0] * len(facts.elements)
+            if port:
+                prices = prices + 0.7 * port_prices(facts, units, port)
+                steps = [0.7 * each for each in steps_of(facts, port)]
+            task = Task(units, prices, 0.3, steps, limits.fill_cycles, limits.cycles)
+            least = Program(facts, ratio).least(task) + facts.mac["pj"] * facts.macs / 1000
+            assert least == pytest.approx(relaxed.least(box, weights, ratio, limits), rel=1e-9)
+
+
+@cache
+def certificate(objective: str = "edp") -> bytes:
+    """Return the content of a certificate of a small layer, before it is compressed."""
+    problem, goal = problem_on("gemmini", "gemm:M=24,N=40,K=36"), find_objective(objective)
+    found, path = solve(problem, goal), Path("certificate.gz")
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "certificate.gz"
+        made = certify(problem, goal, found.value, found.point, found.bound, path)
+        assert made.bytes == path.stat().st_size < 10_000
+        return gzip.decompress(path.read_bytes())
+
+
+def checked(content: bytes, directory: Path) -> None:
+    path = directory / "forged.gz"
+    path.write_bytes(gzip.compress(content))
+    verify(path)
+
+
+@pytest.mark.parametrize("objective", ["edp", "latency", "energy"])
+def test_what_a_search_writes_holds(objective: str, tmp_path: Path) -> None:
+    checked(certificate(objective), tmp_path)
+
+
+Parts = list[Any]
+
+
+def _higher(share: float) -> Callable[[random.Random, Parts], None]:
+    def forge(rng: random.Random, parts: Parts) -> None:
+        parts[0]["bound"] *= 1 + share * (0.1 + rng.random())
+        parts[0]["optimum"] = None
+
+    return forge
+
+
+def _no_leaf(rng: random.Random, parts: Parts) -> None:
+    parts.pop(rng.randrange(1, len(parts)))
+
+
+def _fewer_units(rng: random.Random, parts: Parts) -> None:
+    leaf = parts[rng.randrange(1, len(parts))]
+    column = rng.choice([i for i, (a, z) in enumerate(zip(*leaf[:2], strict=True)) if a < z])
+    leaf[rng.randrange(2)][column] = rng.choice((0, leaf[1][column] + 1, 99, -1))
+    leaf[1][column] = leaf[0][column] - 1
+
+
+def _weights(rng: random.Random, parts: Parts) -> None:
+    lines = parts[rng.randrange(1, len(parts))][3]
+    wrong = rng.choice((-1.0, float("inf"), float("nan")))
+    lines[rng.randrange(len(lines))][rng.randrange(2)] = wrong
+
+
+def _shares(rng: random.Random, parts: Parts) -> None:
+    lines = parts[rng.randrange(1, len(parts))][3]
+    wrong = rng.choice(([[0, 0, 1.5]], [[0, 0, -0.5]], [[77, 0, 0.5]], [[0, 5, 0.5]], [[0, 0]]))
+    lines[rng.randrange(len(lines))][2] = wrong
+
+
+def _no_lines(rng: random.Random, parts: Parts) -> None:
+    parts[rng.randrange(1, len(parts))][3] = []
+
+
+def _ratio(rng: random.Random, parts: Parts) -> None:
+    parts[rng.randrange(1, len(parts))][2] = rng.choice((0.5, -1, "1", None, float("nan")))
+
+
+def _value(rng: random.Random, parts: Parts) -> None:
+    parts[0]["optimum"]["value"] *= 1 + rng.choice((-1e-9, 1e-9, 0.1))
+
+
+def _point(rng: random.Random, parts: Parts) -> None:
+    point = parts[0]["optimum"]["point"]
+    point[rng.randrange(len(point))] = rng.choice((-1, 10**6, True, 1.5))
+
+
+def _shape(rng: random.Random, parts: Parts) -> None:
+    parts[rng.randrange(1, len(parts))] = rng.choice(([], [1, 2], {}, "x", [[1], [1], 1, []]))
+
+
+def _accelerator(rng: random.Random, parts: Parts) -> None:
+    text = parts[0]["accelerator"]
+    parts[0]["accelerator"] = text.replace("pj: 0.3", f"pj: {rng.choice((0.01, 3))}")
+
+
+FORGERIES = (
+    *(_higher(1e-6), _higher(1.0), _no_leaf, _fewer_units, _weights, _shares, _no_lines, _ratio),
+    *(_value, _point, _shape, _accelerator),
+)
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda each: each.__qualname__.split(".")[0])
+def test_forged_certificates_are_refused(
+    forge: Callable[[random.Random, Parts], None], tmp_path: Path
+) -> None:
+    header, *leaves = map(json.loads, certificate().splitlines())
+    for seed in range(12):
+        parts = json.loads(json.dumps([header, *leaves]))
+        forge(random.Random(seed), parts)
+        content = b"".join(json.dumps(each, sort_keys=True).encode() + b"\n" for each in parts)
+        with pytest.raises(CertificateError):
+            checked(content, tmp_path)
+
+
+def test_a_torn_file_is_refused(tmp_path: Path) -> None:
+    content = certificate()
+    for cut in (content[:-1], content[: len(content) // 2], content + b"x", b"{}\n"):
+        with pytest.raises(CertificateError):
+            checked(cut, tmp_path)
+
+
+def test_units_that_cannot_be_listed_have_no_certificate(tmp_path: Path) -> None:
+    problem, energy = problem_on("tpu_v1", "resnet18_l2", free=True), find_objective("energy")
+    with pytest.raises(OptimumError, match="too many choices of units"):
+        certify(problem, energy, None, None, 1.0, tmp_path / "c.gz")
+
+
+def test_the_checker_shares_nothing_with_the_prover() -> None:
+    folder = Path(memories.__file__).parent
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert ".optimum" not in name, path
+                assert not name.endswith(("relaxed", "cost_floors", "_native", "bounds")), path

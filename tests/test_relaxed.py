@@ -1,0 +1,268 @@
+"""The relaxed program over any memories, against random mappings and brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+from hierarchy_cases import evaluator_of, random_row
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_hierarchy_bounds import limited, random_mapping
+
+from maestro_env.accelerators.hierarchy import FanoutElement
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.relaxed import EXACT, HANDY, Relaxation, Weights
+from maestro_env.mappers import make_mapper
+from maestro_env.models import room_of
+from maestro_env.optimum.descent import descent
+from maestro_env.optimum.lines import Line, least_product
+from maestro_env.optimum.memories import RATIOS, MemoriesSearch
+from maestro_env.optimum.search import OptimumError
+from maestro_env.optimum.solving import Limits, solve
+from maestro_env.workloads.finding import find_layer
+
+ROUNDING = 1 + 1e-9
+CHIPS = ("gemmini", "gemmini_os", "eyeriss", "simba", "nvdla", "tpu_v1", "vta")
+
+
+def problem_on(chip: str, layer: str, free: bool = False) -> HierarchyProblem:
+    room = room_of("hierarchy")
+    accelerator = room.with_energies(room.constrained(room.find(chip), "none" if free else None))
+    (problem,) = room.problems([find_layer(layer)], accelerator)
+    assert isinstance(problem, HierarchyProblem)
+    return problem
+
+
+def small_layer(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.35:
+        return f"gemm:M={rng.randint(1, 20)},N={rng.randint(1, 20)},K={rng.randint(1, 20)}"
+    taps, stride = rng.choice((1, 2, 3)), rng.choice((1, 1, 2))
+    sizes = f"Y={rng.randint(taps, 12)},X={rng.randint(taps, 10)},R={taps},S={taps}"
+    if kind < 0.5:
+        return f"dsconv:C={rng.randint(1, 9)},{sizes},stride={stride}"
+    return f"conv:K={rng.randint(1, 12)},C={rng.randint(1, 12)},{sizes},stride={stride}"
+
+
+def tuple_of(evaluator: HierarchyEvaluator, mapping: NestMapping) -> tuple[np.ndarray | None, bool]:
+    """Return the units of a mapping, None if they have unequal shares, and whether tiles divide."""
+    fanouts = [
+        place
+        for place, each in enumerate(evaluator.hierarchy.elements)
+        if isinstance(each, FanoutElement)
+    ]
+    box, units = evaluator.shape.native(), np.ones((1, len(fanouts), 8), dtype=np.int64)
+    equal = divides = True
+    for element, dim, tile in evaluator.loops(mapping):
+        tile = min(tile, box[dim])
+        if element in fanouts:
+            chunks = -(-box[dim] // tile)
+            units[0, fanouts.index(element), dim] = chunks
+            equal = equal and tile == -(-box[dim] // chunks)
+        divides = divides and box[dim] % tile == 0
+        box[dim] = tile
+    return units if equal else None, divides
+
+
+def below(relaxed: Relaxation, units: np.ndarray, cost: HierarchyCost, rng: random.Random) -> bool:
+    """Say whether a mapping costs less than the bound of its units, by any weights."""
+    box = relaxed.box(units)
+    energy, latency = cost.energy_nj, cost.latency_cycles
+    ratio = rng.choice(RATIOS)
+    for weight in (0.0, energy / latency, math.inf):
+        per_nj, per_cycle = (0.0, 1.0) if math.isinf(weight) else (1.0, weight)
+        for port in (None, *relaxed.ports):
+            share = 0.0 if port is None else rng.choice((0.3, 1.0))
+            ports = {port: per_cycle * share} if port else {}
+            weights = Weights(per_nj, ports, per_cycle * (1 - share))
+            least = relaxed.least(box, weights, ratio) + weights.fill * box.compute_cycles
+            if least > (per_nj * energy + per_cycle * latency) * ROUNDING:
+                return True
+    return False
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32))
+def test_no_mapping_of_a_random_accelerator_is_below(seed: int) -> None:
+    rng = random.Random(seed)
+    row = random_row(rng)
+    evaluator = limited(rng, evaluator_of(row))
+    if evaluator.conventions != type(evaluator.conventions)():
+        evaluator = HierarchyEvaluator(evaluator.layer, evaluator.hierarchy)
+    relaxed = Relaxation(evaluator)
+    for _ in range(20):
+        mapping = random_mapping(rng, row)
+        cost, status = evaluator.evaluate(mapping)
+        units, _ = tuple_of(evaluator, mapping)
+        if cost is not None and status == "ok" and units is not None:
+            assert not below(relaxed, units, cost, rng), mapping
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_no_mapping_of_a_chip_is_below(chip: str) -> None:
+    rng, numbers = random.Random(chip), np.random.default_rng(0)
+    looked_at = 0
+    for _ in range(12):
+        problem = problem_on(chip, small_layer(rng), free=rng.random() < 0.5)
+        evaluator = problem.space.evaluator
+        sound, dividing = Relaxation(evaluator), Relaxation(evaluator, dividing=True)
+        for point in problem.space.sample(30, numbers):
+            mapping = problem.space.decode(point)
+            cost, status = evaluator.evaluate(mapping)
+            units, divides = tuple_of(evaluator, mapping)
+            assert units is not None
+            if cost is None or status != "ok":
+                continue
+            looked_at += 1
+            assert not below(sound, units, cost, rng), mapping
+            assert not (divides and below(dividing, units, cost, rng)), mapping
+    assert looked_at > 50
+
+
+def test_several_tuples_are_bounded_together() -> None:
+    numbers = np.random.default_rng(0)
+    for chip, layer in (("simba", "bert_base_l4"), ("eyeriss", "resnet18_l2")):
+        relaxed = Relaxation(problem_on(chip, layer).space.evaluator)
+        for _ in range(5):
+            some = relaxed.tuples[numbers.choice(len(relaxed.tuples), 4, replace=False)]
+            together = relaxed.least(relaxed.box(some), Weights(), 2.0)
+            each = [relaxed.least(relaxed.box(some[[i]]), Weights(), 2.0) for i in range(4)]
+            assert together <= min(each) * ROUNDING
+
+
+def test_finer_classes_bound_as_well_or_better() -> None:
+    relaxed = Relaxation(problem_on("nvdla", "bert_base_l4").space.evaluator)
+    box = relaxed.box(relaxed.tuples[[relaxed.compute_cycles(relaxed.tuples).argmin()]])
+    coarse, exact = (relaxed.least(box, Weights(), ratio) for ratio in (4.0, EXACT))
+    assert coarse <= exact * ROUNDING
+    assert relaxed.states(4.0) < relaxed.states(EXACT)
+
+
+def test_traces_are_mappings_that_cost_what_the_program_says() -> None:
+    problem = problem_on("simba", "resnet50_l3")
+    dividing = Relaxation(problem.space.evaluator, dividing=True)
+    fastest = dividing.compute_cycles(dividing.tuples).argmin()
+    box = dividing.box(dividing.tuples[[fastest]])
+    loops = dividing.trace(box, Weights(), HANDY)
+    mapping = problem.space.evaluator.decode(loops)
+    cost, status = problem.space.evaluator.evaluate(mapping)
+    assert status == "ok"
+    assert cost is not None
+    assert cost.energy_nj == pytest.approx(dividing.least(box, Weights(), HANDY), rel=1e-9)
+
+
+# ---- Searches ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+@pytest.mark.parametrize("chip", ["gemmini", "simba", "eyeriss", "nvdla"])
+def test_the_best_of_all_mappings_of_small_layers_is_found(chip: str, objective: str) -> None:
+    problem = problem_on(chip, "gemm:M=3,N=2,K=3" if chip != "eyeriss" else "gemm:M=2,N=2,K=3")
+    goal = find_objective(objective)
+    sizes = [each.choices for each in problem.space.parameters]
+    best = math.inf
+    every = itertools.product(*map(range, sizes))
+    while chunk := [*itertools.islice(every, 100_000)]:
+        points = np.array(chunk, dtype=np.int32)
+        best = min(best, float(problem.score(points, goal)[0].min()))
+        if math.prod(sizes) > 3_000_000:
+            break
+    found = solve(problem, goal)
+    assert found.bound <= best * ROUNDING
+    assert found.value <= best * ROUNDING
+    assert found.point is not None
+    assert problem.score(found.point[np.newaxis], goal)[0][0] == found.value
+
+
+def test_limits_end_a_search_and_it_goes_on() -> None:
+    problem, edp = problem_on("simba", "resnet50_l3"), find_objective("edp")
+    few, more = (solve(problem, edp, Limits(nodes=nodes)) for nodes in (1, 200))
+    assert few.bound <= more.bound <= more.value <= few.value
+    assert more.gap < 0.1
+    search = MemoriesSearch(problem, edp)
+    for points in search.opening():
+        search.tell(points, problem.score(points, edp)[0])
+    for _ in range(3):
+        search.ask()
+    again = MemoriesSearch(problem, edp)
+    again.resume(search.best_point, search.best, search.left)
+    assert again.bound <= search.bound * ROUNDING
+    while not again.finished:
+        if len(points := again.ask()):
+            again.tell(points, problem.score(points, edp)[0])
+    assert again.bound >= more.bound / ROUNDING
+    with pytest.raises(OptimumError, match="boxes have"):
+        MemoriesSearch(problem, edp).resume(None, None, np.zeros((1, 3), dtype=np.int32))
+
+
+def test_too_many_units_to_list_are_bounded_together() -> None:
+    problem = problem_on("tpu_v1", "resnet18_l2", free=True)
+    assert not Relaxation(problem.space.evaluator).complete
+    found = solve(problem, find_objective("energy"), Limits(nodes=1))
+    assert problem.lower_bounds["energy_nj"] <= found.bound <= found.value < math.inf
+
+
+def test_objectives_without_bounds_are_refused() -> None:
+    with pytest.raises(OptimumError, match="no bounds on any memories"):
+        MemoriesSearch(problem_on("gemmini", "resnet18_l2"), find_objective("power"))
+
+
+def test_the_mapper_keeps_its_budget_and_says_its_bound() -> None:
+    problem = problem_on("gemmini", "bert_base_l4")
+    evaluator = Evaluator(problem, find_objective("edp"), 1500)
+    make_mapper("optimum:samples=500:nodes=20").search(evaluator, 1500, np.random.default_rng(0))
+    assert evaluator.used == 1500
+    assert evaluator.best is not None
+    assert evaluator.bound is not None
+    assert 0 < evaluator.bound <= evaluator.best.value
+
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+
+def test_a_descent_ends_where_no_change_of_one_number_improves() -> None:
+    problem, edp = problem_on("gemmini", "resnet50_l3"), find_objective("edp")
+    start = next(
+        point
+        for point in problem.space.sample(1000, np.random.default_rng(0))
+        if np.isfinite(problem.score(point[np.newaxis], edp)[0][0])
+    )
+    values, asked = [float(problem.score(start[np.newaxis], edp)[0][0])], 0
+    steps = descent(problem.space, start, values[0], 20_000)
+    points = next(steps)
+    while True:
+        asked += len(points)
+        told, _ = problem.score(points, edp)
+        values.append(float(told.min()))
+        try:
+            points = steps.send(told)
+        except StopIteration as end:
+            point, value = end.value
+            break
+    assert asked <= 20_000
+    assert value == min(values) == problem.score(point[np.newaxis], edp)[0][0] < values[0]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 10), st.floats(1, 1000)), min_size=1, max_size=6),
+    st.floats(1, 100),
+    st.sampled_from([(1, 1), (2, 1), (1, 2), (0, 1)]),
+)
+def test_no_product_above_the_lines_is_lower(
+    slopes: list[tuple[float, float]], least: float, powers: tuple[int, int]
+) -> None:
+    slopes = [(0.0, 0.5), *slopes]
+    lines = [Line(0.0, 1.0, least), *(Line(1.0, tilt, bound) for tilt, bound in slopes)]
+    value, latency, energy = least_product(lines, powers)
+    for cycles in np.geomspace(least, least * 1e4, 200):
+        lowest = max(*(each.bound - each.latency * cycles for each in lines[1:]))
+        assert cycles ** powers[0] * lowest ** powers[1] >= value / ROUNDING - 1e-9
+    assert latency >= least
+    assert value == pytest.approx(latency ** powers[0] * energy ** powers[1])
