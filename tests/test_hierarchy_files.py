@@ -243,3 +243,13 @@ def test_a_technology_gives_what_the_file_has_no_energies_of() -> None:
 def test_technologies_that_do_not_fit(technology: str, said: str) -> None:
     with pytest.raises(HardwareError, match=said):
         read_hierarchy(f"technology: {technology}{SMALL}")
+
+
+def test_the_order_of_tensors_does_not_count() -> None:
+    texts = ("input, filter, output", "output, input, filter", "filter, output, input")
+    read = [
+        read_hierarchy(f"memories: [memory: M, {{memory: L, keeps: [{text}]}}]", "x.yaml")
+        for text in texts
+    ]
+    assert read[0] == read[1] == read[2]
+    assert read_hierarchy(hierarchy_text(read[1]), read[1].name) == read[1]

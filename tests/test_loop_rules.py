@@ -169,7 +169,7 @@ def test_vectors_obey_the_rules_of_any_accelerator(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("chip", chips_with("memories"))
 def test_vectors_on_chips_obey(chip: str) -> None:
-    # 170,000 vectors of each of six chips, every third of them masked.
+    # 170,000 vectors of each of nine chips, every third of them masked.
     for name in ("resnet18_l2", "mobilenetv2_l1", "bert_base_l4", "vgg16_l1"):
         space = HierarchySpace(find_layer(name), find_hierarchy(chip))
         rng = np.random.default_rng(0)

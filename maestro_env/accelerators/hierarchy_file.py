@@ -130,7 +130,8 @@ def _element_readers(clock: float | None) -> dict[str, dict[str, _Reader]]:
 
 
 def _tensors(part: Part) -> tuple[str, ...]:
-    return tuple(part.texts())
+    """Return tensors in the order of ``TENSORS``, as they are written; others are refused later."""
+    return tuple(sorted(part.texts(), key=[*TENSORS, *part.texts()].index))
 
 
 def _by_tensor(read: Callable[[Part], int]) -> _Reader:

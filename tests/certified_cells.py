@@ -1,0 +1,146 @@
+"""How close bounds come to mappings on chips: cells of the zoo's layers, drawn once.
+
+A script, not a part of the suite:
+
+    python tests/certified_cells.py --cells 400 --seconds 60 --out cells.jsonl [--free]
+
+Each cell is a layer's shape on a chip for an objective, searched by one thread until a gap of
+0.01 %, the end of its boxes, or so many CPU-seconds. The file has a line for each; those that are
+there are not searched again. The table is printed at the end, and with --table alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.models import room_of
+from maestro_env.optimum.memories import MemoriesSearch
+from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.zoo import models
+
+CHIPS = ("gemmini", "simba", "nvdla", "eyeriss", "tpu_v1")
+OBJECTIVES = ("latency", "energy", "edp")
+ENOUGH = 1e-4
+
+Cell = tuple[str, str, str]
+"""A layer, a chip, an objective."""
+
+
+def shapes() -> dict[str, Layer]:
+    """Return the layers of the zoo, one of each shape, by name."""
+    found: dict[str, Layer] = {}
+    for layers in models().values():
+        for layer in layers:
+            found.setdefault(layer.shape, layer)
+    return {layer.name: layer for layer in found.values()}
+
+
+def drawn(count: int) -> list[Cell]:
+    """Return so many cells, the same for every call with more of them at the end."""
+    cells = [*product(sorted(shapes()), CHIPS, OBJECTIVES)]
+    random.Random(0).shuffle(cells)
+    return cells[:count]
+
+
+def searched(cell: Cell, layer: Layer, seconds: float, free: bool) -> dict[str, Any]:
+    """Search a cell and return what was found, in CPU-seconds."""
+    name, chip, goal = cell
+    room, objective = room_of("hierarchy"), find_objective(goal)
+    began, reached = time.process_time(), {}
+    accelerator = room.with_energies(room.constrained(room.find(chip), "none" if free else None))
+    (problem,) = room.problems([layer], accelerator)
+    assert isinstance(problem, HierarchyProblem)
+    search = MemoriesSearch(problem, objective)
+
+    def spent() -> float:
+        return time.process_time() - began
+
+    def told(points: Any) -> None:
+        search.tell(points, problem.score(points, objective)[0])
+
+    for points in search.opening():
+        told(points)
+    found = spent()
+    gap = float("inf")
+    while not search.finished and spent() < seconds and gap > ENOUGH:
+        if len(points := search.ask()):
+            told(points)
+        gap = search.best / search.bound - 1 if search.bound else gap
+        for share in (0.03, 0.01, 0.001):
+            if gap <= share:
+                reached.setdefault(str(share), spent())
+    return {
+        "cell": [name, chip, goal, free],
+        "best": search.best,
+        "bound": search.bound,
+        "gap": gap,
+        "seconds": spent(),
+        "opening": found,
+        "reached": reached,
+        "finished": search.finished,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a table by chip and objective: shares of cells within gaps, medians."""
+    yield "| cells | n | <= 0.01 % | <= 1 % | <= 3 % | median gap | median s to 1 % | median s |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    kinds: list[tuple[str, Iterable[dict[str, Any]]]] = [("all", rows)]
+    kinds += [(chip, [r for r in rows if r["cell"][1] == chip]) for chip in CHIPS]
+    kinds += [(goal, [r for r in rows if r["cell"][2] == goal]) for goal in OBJECTIVES]
+    first = [r for r in rows if r["cell"][1] in CHIPS[:3]]
+    for name, some in [*kinds, ("gemmini, simba, nvdla", first)]:
+        chosen = list(some)
+        if not chosen:
+            continue
+        within = [
+            f"{sum(r['gap'] <= gap for r in chosen) / len(chosen):.0%}"
+            for gap in (ENOUGH, 0.01, 0.03)
+        ]
+        to_one = [r["reached"].get("0.01", float("inf")) for r in chosen]
+        figures = [
+            f"{statistics.median(r['gap'] for r in chosen):.2%}",
+            f"{statistics.median(to_one):.2f}",
+            f"{statistics.median(r['seconds'] for r in chosen):.2f}",
+        ]
+        yield f"| {name} | {len(chosen)} | {' | '.join([*within, *figures])} |"
+
+
+def main() -> None:
+    """Search what is not there yet, and print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cells", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--out", type=Path, default=Path("cells.jsonl"))
+    parser.add_argument("--free", action="store_true")
+    parser.add_argument("--table", action="store_true")
+    given = parser.parse_args()
+    lines = given.out.read_text().splitlines() if given.out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    there = {tuple(row["cell"]) for row in rows}
+    layers = shapes()
+    for cell in () if given.table else drawn(given.cells):
+        if (*cell, given.free) in there:
+            continue
+        row = searched(cell, layers[cell[0]], given.seconds, given.free)
+        rows.append(row)
+        with given.out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        sys.stdout.write(f"{' '.join(cell)} {row['gap']:.3%} {row['seconds']:.1f} s\n")
+        sys.stdout.flush()
+    sys.stdout.write("\n".join(table([row for row in rows if row["cell"][3] == given.free])) + "\n")
+
+
+if __name__ == "__main__":
+    main()
