@@ -284,6 +284,7 @@ class RelaxedProgram:
         steps: NDArray[np.float64],
         limits: tuple[float, float],
         filling: NDArray[np.float64],
+        outer: list[list[int]],
     ) -> tuple[float, list[list[int]]]: ...
 
 class Team:

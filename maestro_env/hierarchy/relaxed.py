@@ -69,12 +69,14 @@ class UnitBox:
         least, most: units of each dimension, int64[E, 8] by element; 1 at memories.
         sharing: of them, those that share a word of each tensor at most, float64[E, 3].
         compute_cycles: that the MACs take at least.
+        outer: least and most of the tiles that the first memory's loops leave, int64[2, 8].
     """
 
     least: NDArray[np.int64]
     most: NDArray[np.int64]
     sharing: Values
     compute_cycles: float
+    outer: NDArray[np.int64]
 
 
 class Relaxation:
@@ -84,6 +86,7 @@ class Relaxation:
         evaluator: the model.
         fanouts: elements that are fan-outs.
         extents: of the loops, int64[8].
+        outer_dims: dimensions that the first memory may cut.
 
     Args:
         evaluator: with the default conventions.
@@ -95,6 +98,7 @@ class Relaxation:
         self._floors = floors = CostFloors(evaluator)
         hierarchy = evaluator.hierarchy
         self._elements, self._mac = hierarchy.native()
+        self.outer_dims = [DIMS.index(dim) for dim in looping(hierarchy.rules, 0)]
         self.fanouts = list(floors.spatial)
         self.extents = np.array(evaluator.shape.native(), dtype=np.int64)
         rules = hierarchy.rules
@@ -162,6 +166,11 @@ class Relaxation:
         """Whether ``tuples`` has all choices, which may be too many."""
         return self._listed[1]
 
+    @property
+    def all_tiles(self) -> NDArray[np.int64]:
+        """All tiles that the first memory's loops may leave, int64[2, 8]."""
+        return np.array([np.ones(len(DIMS), dtype=np.int64), self.extents])
+
     def everything(self) -> UnitBox:
         """Return the box of all choices of units."""
         least = np.ones((len(self._elements), len(DIMS)), dtype=np.int64)
@@ -172,7 +181,7 @@ class Relaxation:
             size = self._elements[fanout]["size"]
             for tensor, dims in enumerate(_SHARING):
                 sharing[fanout, tensor] = min(size, math.prod(most[fanout, dims].tolist()))
-        return UnitBox(least, most, sharing, 0.0)
+        return UnitBox(least, most, sharing, 0.0, self.all_tiles)
 
     def compute_cycles(self, tuples: Tuples) -> Values:
         """Return the cycles that one unit computes at least, float64[n] (H10.5)."""
@@ -183,15 +192,16 @@ class Relaxation:
         found: Values = macs + finish * share[:, outputs].prod(axis=1, dtype=np.float64)
         return found
 
-    def box(self, tuples: Tuples) -> UnitBox:
-        """Return the box around some tuples of units."""
+    def box(self, tuples: Tuples, outer: NDArray[np.int64] | None = None) -> UnitBox:
+        """Return the box around some tuples of units, of all outer tiles or some."""
         least = np.ones((len(self._elements), len(DIMS)), dtype=np.int64)
         most, sharing = least.copy(), np.ones((len(self._elements), len(TENSORS)))
         for place, fanout in enumerate(self.fanouts):
             units = tuples[:, place]
             least[fanout], most[fanout] = units.min(axis=0), units.max(axis=0)
             sharing[fanout] = [units[:, dims].prod(axis=1).max() for dims in _SHARING]
-        return UnitBox(least, most, sharing, float(self.compute_cycles(tuples).min()))
+        cycles = float(self.compute_cycles(tuples).min())
+        return UnitBox(least, most, sharing, cycles, self.all_tiles if outer is None else outer)
 
     # ---- Costs ----------------------------------------------------------------------------------
 
@@ -224,6 +234,7 @@ class Relaxation:
             *(box.least, box.most, box.sharing, accesses, weights.fill * filling, steps),
             (limits.fill_cycles, limits.cycles),
             filling,
+            box.outer.tolist(),
         )
 
     @cached_property

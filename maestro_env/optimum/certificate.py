@@ -160,7 +160,8 @@ def _leaves(
             [each.energy, each.latency, [[*port, share] for port, share in each.shares.items()]]
             for each in leaf.lines[1:]
         ]
-        content = _line([leaf.least.tolist(), leaf.most.tolist(), leaf.ratio, lines])
+        units = leaf.least.tolist(), leaf.most.tolist()
+        content = _line([*units, leaf.outer.tolist(), leaf.ratio, lines])
         yield _Block(content, left_out=1)
 
 

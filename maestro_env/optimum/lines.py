@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -53,6 +54,9 @@ def least_product(lines: Sequence[Line], powers: tuple[int, int]) -> tuple[float
     slopes = [each for each in lines if each.energy]
     if not slopes:
         return least ** powers[0], least, 0.0
+    if any(math.isinf(each.bound) for each in lines):
+        # There is no mapping.
+        return math.inf, least, math.inf
     tilt = np.array([each.latency / each.energy for each in slopes])
     height = np.array([each.bound / each.energy for each in slopes])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
@@ -34,6 +34,8 @@ _LINES, _LINES_OF_SEVERAL = 6, 1
 _WORTHWHILE = 1 + 1e-4
 _BEAM = 3
 _PROBES = 12
+# Of outer tiles: more take long.
+_MOST_SPLITS = 2000
 _TRIED = 2
 _DESCENT = 12_000
 _HOPEFUL = 1.5
@@ -58,12 +60,14 @@ class Node:
         rank: of two nodes of equal bounds the lower comes first.
         fineness: of the classes that the bound is from, an index of ``RATIOS``.
         tuples: their numbers.
+        outer: least and most of the tiles that the first memory's loops leave, int64[2, 8].
     """
 
     bound: float
     rank: int
     fineness: int
     tuples: NDArray[np.int64]
+    outer: NDArray[np.int64]
 
     def __lt__(self, other: Node) -> bool:
         return (self.bound, self.rank) < (other.bound, other.rank)
@@ -75,12 +79,14 @@ class Leaf:
 
     Args:
         least, most: of each feature of their units, as ``left`` has them.
+        outer: of the tiles that the first memory's loops leave.
         ratio: of the classes of tiles.
         lines: the first one is that of the MACs.
     """
 
     least: NDArray[np.int64]
     most: NDArray[np.int64]
+    outer: NDArray[np.int64]
     ratio: float
     lines: list[Line]
 
@@ -123,7 +129,7 @@ class MemoriesSearch:
         self._open: list[Node] = []
         self._final: list[Node] = []
         self._covered = False  # whether open and final nodes have all mappings
-        self._states = 0
+        self._states = self._splits = 0
         self._values: NDArray[np.float64] | None = None
         self._waits = False  # for values that were asked for
         self._steps = self._look()
@@ -148,15 +154,20 @@ class MemoriesSearch:
 
     @property
     def left(self) -> NDArray[np.int32]:
-        """Boxes that may hold a lower value than the best: fineness, least and most units."""
+        """Boxes that may hold a lower value than the best.
+
+        A row has the fineness, the least and the most of each feature of the units, and of the
+        tiles that the first memory's loops leave.
+        """
         nodes = [each for each in (*self._open, *self._final) if each.bound < self.best]
         rows = [
-            np.concatenate([[each.fineness], features.min(axis=0), features.max(axis=0)])
+            np.concatenate(
+                [[each.fineness], features.min(axis=0), features.max(axis=0), each.outer.ravel()]
+            )
             for each in nodes
             if len(features := self._features(each.tuples))
         ]
-        width = 1 + 2 * self._features(np.arange(1)).shape[1]
-        return np.array(rows, dtype=np.int32).reshape(-1, width)
+        return np.array(rows, dtype=np.int32).reshape(-1, self._width)
 
     def resume(
         self, best_point: ArrayLike | None, best: float | None, left: NDArray[np.int32]
@@ -167,19 +178,26 @@ class MemoriesSearch:
             OptimumError: rows that are no boxes of this problem.
         """
         features = self._features(np.arange(len(self._tuples)))
-        width = features.shape[1]
-        if left.ndim != 2 or left.shape[1] != 1 + 2 * width:
-            raise OptimumError(f"boxes have {1 + 2 * width} numbers, got an array {left.shape}")
+        if left.ndim != 2 or left.shape[1] != self._width:
+            raise OptimumError(f"boxes have {self._width} numbers, got an array {left.shape}")
         if best is not None:
             self.tell(np.array([best_point], dtype=np.int32), np.array([best]))
-        for row in left:
-            within = (features >= row[1 : 1 + width]) & (features <= row[1 + width :])
-            tuples = np.flatnonzero(within.all(axis=1))
-            fineness = int(row[0])
-            if not len(tuples) or not 0 <= fineness < len(RATIOS):
-                raise OptimumError("a box has no units of this accelerator")
-            self._push(tuples, fineness, 0.0)
+        whole = self._relaxed.all_tiles
+        for row in left.astype(np.int64):
+            fineness, least, most, outer = np.split(row, [1, 1 + features.shape[1], -whole.size])
+            within = (features >= least) & (features <= most)
+            tuples, tiles = np.flatnonzero(within.all(axis=1)), outer.reshape(whole.shape)
+            known = 0 <= fineness[0] < len(RATIOS) and (tiles[0] <= tiles[1]).all()
+            if not len(tuples) or not known or (tiles[0] < 1).any() or (tiles[1] > whole[1]).any():
+                raise OptimumError("a box has no units or tiles of this problem")
+            self._push(tuples, int(fineness[0]), 0.0, tiles)
         self._covered = True
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a row of ``left``."""
+        features = self._features(np.arange(min(1, len(self._tuples)))).shape[1]
+        return int(1 + 2 * features + self._relaxed.all_tiles.size)
 
     def opening(self) -> Iterator[Points]:
         """Yield vectors of good mappings, int32[N, D], whose values are to be told in turn.
@@ -215,18 +233,17 @@ class MemoriesSearch:
         if not self._relaxed.complete:
             raise OptimumError("too many choices of units for a certificate; allow fewer (units)")
         self.best = bound / _ROUNDING
-        waiting = [(np.arange(len(self._tuples)), _MANY_FINEST)] if len(self._tuples) else []
+        self._open, self._final, self._splits = [], [], 0
+        waiting = [self._root] if len(self._tuples) else []
         while waiting:
-            tuples, fineness = waiting.pop()
-            lines = self._lines(tuples, RATIOS[fineness])
+            node = waiting.pop()
+            lines = self._lines(node.tuples, RATIOS[node.fineness], node.outer)
             if least_product(lines, self._powers)[0] >= self.best:
-                features = self._features(tuples)
-                yield Leaf(features.min(axis=0), features.max(axis=0), RATIOS[fineness], lines)
-            elif fineness < self._finest_of(tuples):
-                waiting.append((tuples, fineness + 1))
-            elif len(tuples) > 1:
-                halves = [half for half in self._halves(tuples) if len(half)]
-                waiting += [(half, min(fineness, self._finest_of(half))) for half in halves]
+                features = self._features(node.tuples)
+                units = features.min(axis=0), features.max(axis=0)
+                yield Leaf(*units, node.outer, RATIOS[node.fineness], lines)
+            elif parts := self._parts(node):
+                waiting += parts
             else:
                 raise OptimumError(f"a bound of {bound:g} cannot be shown")
 
@@ -287,7 +304,8 @@ class MemoriesSearch:
             cycles = self.problem.lower_bounds["latency_cycles"]
             self._least = max(self._least, cycles ** self._powers[0] * energy ** self._powers[1])
         if len(self._tuples):
-            self._push(np.arange(len(self._tuples)), _MANY_FINEST, 0.0)
+            root = self._root
+            self._push(root.tuples, root.fineness, 0.0, root.outer)
 
     def _promise(self, tuples: NDArray[np.int64], ratio: float) -> float:
         """Return about what the best mapping with some tuples of units costs."""
@@ -307,35 +325,77 @@ class MemoriesSearch:
         probes = _PROBES
         while self._open and self._open[0].bound * _ROUNDING < self.best:
             node = heapq.heappop(self._open)
-            several = len(node.tuples) > 1
-            if node.fineness < self._finest_of(node.tuples):
-                self._push(node.tuples, node.fineness + 1, node.bound)
-            elif several:
-                for half in self._halves(node.tuples):
-                    fineness = min(node.fineness, self._finest_of(half))
-                    self._push(half, fineness, node.bound)
-            else:
+            parts = self._parts(node)
+            for part in parts:
+                self._push(part.tuples, part.fineness, node.bound, part.outer)
+            if not parts:
                 self._final.append(node)
-            if not several and node.fineness == _SOME_FINEST and probes:
+            if len(node.tuples) == 1 and node.fineness == _SOME_FINEST and probes:
                 probes -= 1
                 yield from self._probe(node.tuples)
             yield None
         self._final += self._open
         self._open = []
 
+    @property
+    def _root(self) -> Node:
+        everything, tiles = np.arange(len(self._tuples)), self._relaxed.all_tiles
+        return Node(0.0, next(self._ranks), _MANY_FINEST, everything, tiles)
+
+    def _parts(self, node: Node) -> list[Node]:
+        """Return a node with finer classes, else its halves: of its units, else of its tiles."""
+        rank, whole = next(self._ranks), (node.outer == self._relaxed.all_tiles).all()
+        if whole and node.fineness < self._finest_of(node.tuples):
+            return [replace(node, rank=rank, fineness=node.fineness + 1)]
+        if len(node.tuples) > 1:
+            return [
+                replace(node, tuples=half, fineness=min(node.fineness, self._finest_of(half)))
+                for half in self._halves(node.tuples)
+                if len(half)
+            ]
+        if self._splits >= _MOST_SPLITS or (whole and not self._ragged(node)):
+            return []
+        self._splits += 1
+        fineness = min(self._finest, _SOME_FINEST)
+        return [replace(node, fineness=fineness, outer=each) for each in self._cut(node.outer)]
+
+    def _ragged(self, node: Node) -> bool:
+        """Say whether the bound would be higher if tiles had to divide what they cut."""
+        ratio = RATIOS[node.fineness]
+        bounds = [
+            least_product(self._lines(node.tuples, ratio, node.outer, each), self._powers)[0]
+            for each in (self._relaxed, self._dividing)
+        ]
+        return bounds[1] > bounds[0] * _WORTHWHILE
+
+    def _cut(self, outer: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Split the tiles of the dimension that has the most different ones: whole ones apart."""
+        least, most = outer
+        dims = [dim for dim in self._relaxed.outer_dims if least[dim] < most[dim]]
+        if not dims:
+            return []
+        dim = max(dims, key=lambda each: most[each] / least[each])
+        middle = int(math.sqrt(float(least[dim] * most[dim])))
+        if most[dim] == self._relaxed.extents[dim]:
+            middle = int(most[dim]) - 1
+        below, above = outer.copy(), outer.copy()
+        below[1, dim], above[0, dim] = middle, middle + 1
+        return [below, above]
+
     def _finest_of(self, tuples: NDArray[np.int64]) -> int:
         if len(tuples) == 1:
             return self._finest
         return min(self._finest, _MANY_FINEST if len(tuples) > _MANY else _SOME_FINEST)
 
-    def _push(self, tuples: NDArray[np.int64], fineness: int, floor: float) -> Node | None:
-        """Bound some tuples and put them into the queue, unless none can be better."""
-        bound = max(floor, self._bound(tuples, RATIOS[fineness]))
-        node = Node(bound, next(self._ranks), fineness, tuples)
-        if bound * _ROUNDING >= self.best:
-            return None
-        heapq.heappush(self._open, node)
-        return node
+    def _push(
+        self, tuples: NDArray[np.int64], fineness: int, floor: float, outer: NDArray[np.int64]
+    ) -> None:
+        """Bound some mappings and put them into the queue, unless none can be better."""
+        lines = self._lines(tuples, RATIOS[fineness], outer)
+        bound = max(floor, least_product(lines, self._powers)[0])
+        if bound * _ROUNDING < self.best:
+            node = Node(bound, next(self._ranks), fineness, tuples, outer)
+            heapq.heappush(self._open, node)
 
     def _halves(self, tuples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Split tuples where units differ most, by their geometric mean."""
@@ -392,22 +452,25 @@ class MemoriesSearch:
 
     # ---- Bounds ---------------------------------------------------------------------------------
 
-    def _bound(self, tuples: NDArray[np.int64], ratio: float) -> float:
-        """Return what no mapping with some tuples of units is below."""
-        return least_product(self._lines(tuples, ratio), self._powers)[0]
-
-    def _lines(self, tuples: NDArray[np.int64], ratio: float) -> list[Line]:
-        """Return lines that no better mapping with some tuples of units is below."""
-        box = self._relaxed.box(self._tuples[tuples])
+    def _lines(
+        self,
+        tuples: NDArray[np.int64],
+        ratio: float,
+        outer: NDArray[np.int64],
+        relaxed: Relaxation | None = None,
+    ) -> list[Line]:
+        """Return lines that no better mapping of some boxes is below."""
+        relaxed = relaxed or self._relaxed
+        box = relaxed.box(self._tuples[tuples], outer)
         latency, energy = self._powers
         lines = [Line(0.0, 1.0, box.compute_cycles)]
         if energy:
-            lines.append(self._line(box, ratio, self._relaxed, 1.0, 0.0))
+            lines.append(self._line(box, ratio, relaxed, 1.0, 0.0))
         value, _, nanojoules = least_product(lines, self._powers)
         if not latency or not self._relaxed.ports or value >= self.best or math.isinf(value):
             return lines
         limits = self._limits(box, nanojoules)
-        timed = self._timed(box, ratio, self._relaxed, limits)
+        timed = self._timed(box, ratio, relaxed, limits)
         lines += timed
         for _ in range(_LINES if len(tuples) == 1 else _LINES_OF_SEVERAL):
             before, cycles, nanojoules = least_product(lines, self._powers)
@@ -416,7 +479,7 @@ class MemoriesSearch:
             # The product falls most steeply in this direction.
             weight = latency / energy * nanojoules / cycles
             lines += [
-                self._line(box, ratio, self._relaxed, 1.0, weight, each.shares, limits)
+                self._line(box, ratio, relaxed, 1.0, weight, each.shares, limits)
                 for each in timed[:2]
             ]
             if least_product(lines, self._powers)[0] < before * _WORTHWHILE:

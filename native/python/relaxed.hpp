@@ -46,8 +46,8 @@ class RelaxedProgram {
   py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
                   const Doubles& sharing, const Doubles& accesses, const Doubles& fills,
                   const Doubles& steps, const std::pair<double, double>& limits,
-                  const Doubles& filling) {
-    const Task task = read(least, most, sharing, accesses, fills, steps, limits, filling);
+                  const Doubles& filling, const std::array<relaxed::Counts, 2>& outer) {
+    const Task task = read(least, most, sharing, accesses, fills, steps, limits, filling, outer);
     std::vector<hierarchy::MappedLoop> loops;
     double found = 0;
     {
@@ -65,20 +65,23 @@ class RelaxedProgram {
  private:
   Task read(const Integers& least, const Integers& most, const Doubles& sharing,
             const Doubles& accesses, const Doubles& fills, const Doubles& steps,
-            const std::pair<double, double>& limits, const Doubles& filling) const {
+            const std::pair<double, double>& limits, const Doubles& filling,
+            const std::array<relaxed::Counts, 2>& outer) const {
     Task task;
     const auto elements = static_cast<std::size_t>(problem_.elements());
-    task.box.resize(elements);
+    task.box.units.resize(elements);
     task.weights.accesses = rows<5>(accesses, problem_.boundaries.size(), "accesses");
     task.weights.fills = rows<kTensors>(fills, elements, "fills");
     task.limits.fills = rows<kTensors>(filling, elements, "filling");
     std::tie(task.limits.fill_cycles, task.limits.cycles) = limits;
+    task.box.least = outer[0];
+    task.box.most = outer[1];
     const auto least_rows = rows<kLoops>(least, elements, "least");
     const auto most_rows = rows<kLoops>(most, elements, "most");
     const auto sharing_rows = rows<kTensors>(sharing, elements, "sharing");
     const auto step_rows = rows<1>(steps, elements, "steps");
     for (std::size_t e = 0; e < elements; ++e) {
-      task.box[e] = {least_rows[e], most_rows[e], sharing_rows[e]};
+      task.box.units[e] = {least_rows[e], most_rows[e], sharing_rows[e]};
       task.weights.steps.push_back(step_rows[e][0]);
     }
     return task;
@@ -129,7 +132,7 @@ inline void bind_relaxed(py::module_& module) {
           py::arg("extents"), py::arg("ratio"))
       .def("least", &RelaxedProgram::least, py::arg("ratio"), py::arg("traced"), py::arg("least"),
            py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("fills"),
-           py::arg("steps"), py::arg("limits"), py::arg("filling"));
+           py::arg("steps"), py::arg("limits"), py::arg("filling"), py::arg("outer"));
 }
 
 }  // namespace gym::python

@@ -50,7 +50,7 @@ double Charges::most_units(int first, int end, TensorId tensor, int dim) const {
   for (int f = first; f < std::min(end, problem_.elements()); ++f) {
     if (problem_.is_memory(f)) continue;
     if (tensor != kTensors && !problem_.together(f, tensor)) continue;
-    units *= static_cast<double>((*box_)[f].most[dim]);
+    units *= static_cast<double>(box_->units[f].most[dim]);
   }
   return std::min(units, static_cast<double>(problem_.shape.extent[dim]));
 }
@@ -77,7 +77,7 @@ double Charges::sharers(const hierarchy::Boundary& boundary) const {
   }
   double most = 1;
   for (int f = parent; f < problem_.elements(); ++f) {
-    if (!problem_.is_memory(f) && problem_.together(f, tensor)) most *= (*box_)[f].sharing[tensor];
+    if (!problem_.is_memory(f) && problem_.together(f, tensor)) most *= box_->units[f].sharing[tensor];
   }
   return std::min(sharing, most);
 }
@@ -100,25 +100,26 @@ Charges::Counted Charges::count(std::size_t boundary, int memory) const {
   Counted counted;
   for (int f = parent; f < memory; ++f) {
     if (!problem_.is_memory(f) && problem_.together(f, tensor)) {
-      counted.sharing *= (*box_)[f].sharing[tensor];
+      counted.sharing *= box_->units[f].sharing[tensor];
     }
   }
   for (int d = 0; d < kLoops; ++d) {
+    // Units that work at least: of nested shares the last may have but one.
     std::int64_t below = 1, apart = 1;
-    for (int f = memory; f < std::min(child, problem_.elements()); ++f) {
+    for (int f = std::min(child, problem_.elements()) - 1; f >= memory; --f) {
       if (problem_.is_memory(f)) continue;
-      below *= (*box_)[f].least[d];
-      if (f < parent || !problem_.together(f, tensor)) apart *= (*box_)[f].least[d];
+      const std::int64_t whole = box_->units[f].least[d] - 1;
+      below = whole * below + 1;
+      if (f < parent || !problem_.together(f, tensor)) apart = whole * apart + 1;
     }
-    const std::int64_t extent = problem_.shape.extent[d];
     const double shared = memory > parent ? most_units(parent, memory, tensor, d) : 1;
     for (const Class& tile : grid_.classes(d)) {
-      const auto boxes = [&](std::int64_t units) {
-        return static_cast<double>(ceil_div(extent, ceil_div(tile.most, units)));
+      const auto chunks = [&](std::int64_t units) {
+        return static_cast<double>(boxes(memory, d, ceil_div(tile.most, units)));
       };
-      counted.children[d].push_back(boxes(below));
-      counted.alone[d].push_back(boxes(apart));
-      counted.parents[d].push_back(std::ceil(boxes(apart) / shared));
+      counted.children[d].push_back(chunks(below));
+      counted.alone[d].push_back(chunks(apart));
+      counted.parents[d].push_back(std::ceil(chunks(apart) / shared));
     }
   }
   return counted;
@@ -187,19 +188,62 @@ int Charges::cuts(int memory, int dim) const {
   return count;
 }
 
-// The share of a tensor's words at most that lie in pieces which a loop of a memory does not cut
-// although it cuts the largest box (P9), by the place of its tiles among those that move.
+// Boxes of a dimension that a chain of cuts makes which ends in tiles of so much (P2).
+std::int64_t Charges::boxes(int memory, int dim, std::int64_t tile) const {
+  const std::int64_t extent = problem_.shape.extent[dim];
+  const std::int64_t all = ceil_div(extent, tile);
+  if (memory == 0) return all;
+  const std::int64_t whole = ceil_div(extent, box_->most[dim]) - 1;  // tiles of the first memory
+  return std::max(all, whole * ceil_div(box_->least[dim], tile) + ceil_div(least_tail(dim), tile));
+}
+
+// The last tile of the first memory, at least.
+std::int64_t Charges::least_tail(int dim) const {
+  const std::int64_t extent = problem_.shape.extent[dim];
+  const std::int64_t chunks = ceil_div(extent, box_->most[dim]);
+  if (chunks < ceil_div(extent, box_->least[dim])) return 1;
+  return extent - (chunks - 1) * box_->most[dim];
+}
+
+// The share of a dimension at most that lies in pieces which loops of a memory, of some tile, do
+// not cut although they cut the largest box (P9).
+double Charges::share_resting(int memory, int dim, const Class& tile) const {
+  const auto extent = static_cast<double>(problem_.shape.extent[dim]);
+  const auto most = static_cast<double>(tile.most);
+  const int ragged = cuts(memory, dim);
+  if (dividing_ || ragged == 0 || most >= extent) return 0;
+  const auto share = [&](double cut, double of) {
+    return cut == 0 ? 0 : std::min(cut / (cut + 1), (cut - 1 + std::min(1.0, most / of)) / cut);
+  };
+  const double anywhere = share(ragged, extent);
+  if (!has(problem_.loops[0], static_cast<LoopId>(dim))) return anywhere;
+  // In the tiles of the first memory there is a cut less. The last of them is smaller; it rests as a
+  // whole, or is as ragged as can be.
+  const std::int64_t least = box_->least[dim], largest = box_->most[dim];
+  if (tile.least >= largest) return 0;
+  const double inner = ragged - 1;
+  const double inside = share(inner, static_cast<double>(least));
+  const std::int64_t tail = least_tail(dim);
+  const double cut = inner / (inner + 1);
+  double last = 0;
+  if (least < largest) {
+    const double half = extent / 2;
+    if (tail <= tile.most) last = (1 - inside) * std::min(most, half);
+    last = std::max(last, (cut - inside) * std::min(static_cast<double>(largest), half));
+  } else if (tail < least) {
+    last = ((tail <= tile.most ? 1 : cut) - inside) * static_cast<double>(tail);
+  }
+  return std::min(anywhere, inside + last / extent);
+}
+
+// Of a tensor's words, by the place of its tiles among those that move.
 std::vector<double> Charges::shares_resting(TensorId tensor, int memory) const {
   std::vector<double> found;
   grid_.each(kMoving[tensor], [&](const auto& index) {
     double share = 0;
     for (int d = 0; d < kLoops; ++d) {
-      const auto extent = static_cast<double>(problem_.shape.extent[d]);
-      const auto tile = static_cast<double>(grid_.classes(d)[index[d]].most);
-      const double ragged = cuts(memory, d);
-      const bool rests = has(kMoving[tensor], static_cast<LoopId>(d)) && ragged > 0;
-      if (dividing_ || !rests || tile >= extent) continue;
-      share = std::max(share, std::min(ragged / (ragged + 1), (ragged - 1 + tile / extent) / ragged));
+      if (!has(kMoving[tensor], static_cast<LoopId>(d))) continue;
+      share = std::max(share, share_resting(memory, d, grid_.classes(d)[index[d]]));
     }
     found.push_back(share);
   });

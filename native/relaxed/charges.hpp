@@ -41,6 +41,9 @@ class Charges {
   Counted count(std::size_t boundary, int memory) const;
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
   std::vector<double> shares_resting(TensorId tensor, int memory) const;
+  double share_resting(int memory, int dim, const Class& tile) const;
+  std::int64_t boxes(int memory, int dim, std::int64_t tile) const;
+  std::int64_t least_tail(int dim) const;
   int cuts(int memory, int dim) const;
   double most_units(int first, int end, TensorId tensor, int dim) const;
   double sharers(const hierarchy::Boundary& boundary) const;

@@ -55,8 +55,12 @@ struct Units {
   std::array<double, kTensors> sharing;
 };
 
-// Mappings by the units of their fan-outs; the entries of memories do not count.
-using Box = std::vector<Units>;  // by element
+// Mappings by the units of their fan-outs (by element; those of memories do not count), and by the
+// tiles that the loops of the first memory leave.
+struct Box {
+  std::vector<Units> units;
+  Counts least, most;
+};
 
 // What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them), first
 // fills (of a word of each tensor of an element), and steps (of an element).

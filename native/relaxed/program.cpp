@@ -70,9 +70,10 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   bool moving = false;  // whether loops here bring other words to something
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
-      share(e, box[e]);
+      share(e, box.units[e]);
     } else {
       // What the last memory gets is executed MAC by MAC, whatever its loops.
+      if (moving && e == 0) keep_outer();
       if (moving) pass_taps(e);
       if (moving) pass_loops(e);
       enter(e, weights, limits);
@@ -152,6 +153,20 @@ void Program::pass_loops(int memory) {
   }
   tables_ = std::move(found);
   end(Stage::loops, memory);
+}
+
+// The loops of the first memory leave tiles of the box alone.
+void Program::keep_outer() {
+  for (int d = 0; d < kLoops; ++d) {
+    if (box_->least[d] == 1 && box_->most[d] == problem_.shape.extent[d]) continue;
+    for (auto& [open, costs] : tables_) {
+      for (std::size_t s = 0; s < costs.cost.size(); ++s) {
+        const auto place = grid_.at(static_cast<std::int64_t>(s), d);
+        const Class& tile = grid_.classes(d)[static_cast<std::size_t>(place)];
+        if (tile.most < box_->least[d] || tile.least > box_->most[d]) costs.cost[s] = kInfinite;
+      }
+    }
+  }
 }
 
 // Of the boundaries that are open somewhere.
@@ -355,7 +370,7 @@ std::vector<Counts> Program::tiles(const std::vector<std::int64_t>& left) const 
       const Class& of = grid_.classes(d)[static_cast<std::size_t>(grid_.at(left[e], d))];
       const std::int64_t inside = e + 1 < problem_.elements() ? found[e + 1][d] : of.least;
       std::int64_t times = ceil_div(of.least, inside);
-      if (deals) times = std::max(times, std::min(of.most / inside, (*box_)[e + 1].least[d]));
+      if (deals) times = std::max(times, std::min(of.most / inside, box_->units[e + 1].least[d]));
       const std::int64_t tile = times * inside;
       const bool whole = of.most == problem_.shape.extent[d];
       found[e][d] = whole ? of.most : tile >= of.least && tile <= of.most ? tile : std::max(of.least, inside);
@@ -370,7 +385,7 @@ double Program::units_above(int element) const {
   for (int f = 0; f < element; ++f) {
     if (problem_.is_memory(f)) continue;
     double most = 1;
-    for (const std::int64_t each : (*box_)[f].most) most *= static_cast<double>(each);
+    for (const std::int64_t each : box_->units[f].most) most *= static_cast<double>(each);
     units *= std::min(most, static_cast<double>(problem_.accelerator.elements[f].fanout.size));
   }
   return units;

@@ -47,6 +47,7 @@ class Program {
   };
 
   double run(const Box& box, const Weights& weights, const Limits& limits);
+  void keep_outer();
   void pass_taps(int memory);
   void pass_loops(int memory);
   void enter(int memory, const Weights& weights, const Limits& limits);

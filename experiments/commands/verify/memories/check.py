@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
@@ -46,6 +48,26 @@ _ROUNDING = 1 + 1e-8
 _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
 
 _Line = tuple[float, float, dict[tuple[int, int], float]]
+_Outer = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Tuples of units, and the outer tiles of the leaves that have them."""
+
+    inside: NDArray[np.bool_]
+    outer: list[_Outer]
+
+    def has_all(self, whole: int) -> bool:
+        """Say whether the tiles are all: boxes that have nothing in common, and fill the whole."""
+        filled = sum(math.prod(high - low + 1 for low, high in each) for each in self.outer)
+        boxes = np.array(self.outer)
+        for place in range(1, len(boxes)):
+            low, high = boxes[place].T
+            meets = ((boxes[:place, :, 0] <= high) & (boxes[:place, :, 1] >= low)).all(axis=1)
+            if meets.any():
+                return False
+        return filled == whole
 
 
 def read_claim(header: dict[str, Any]) -> ProofClaim:
@@ -99,28 +121,34 @@ class Leaves:
             tuples = self._facts.tuples
         except ValueError as error:
             raise CertificateError(str(error)) from None
-        features, covered, count = _features(tuples), np.zeros(len(tuples), dtype=bool), 0
+        features, count = _features(tuples), 0
+        parts: dict[bytes, _Part] = {}
         for line in self._stream.lines(_MOST_LEAVES):
             count += 1
             try:
-                least, most, ratio, lines = self._read(line, features.shape[1])
+                least, most, outer, ratio, lines = self._read(line, features.shape[1])
                 inside = ((features >= least) & (features <= most)).all(axis=1)
                 if not inside.any():
                     raise CertificateError("it has no units")
-                self._check(self._facts.units(tuples[inside]), ratio, lines)
+                self._check(self._facts.units(tuples[inside], outer), ratio, lines)
             except CertificateError as error:
                 raise CertificateError(f"leaf {count}: {error}") from None
-            covered |= inside
+            parts.setdefault(inside.tobytes(), _Part(np.asarray(inside), [])).outer.append(outer)
             show(count)
+        whole, covered = math.prod(self._facts.extents), np.zeros(len(tuples), dtype=bool)
+        for part in parts.values():
+            if part.has_all(whole):
+                covered |= part.inside
         if not covered.all():
             missing = tuples[~covered][0].tolist()
-            raise CertificateError(f"no leaf has the units {missing}, of {(~covered).sum():,}")
+            raise CertificateError(f"no leaves have all tiles of the units {missing}")
         return count
 
-    def _read(self, line: bytes, width: int) -> tuple[Tuples, Tuples, float, list[_Line]]:
-        """Read the units of a leaf, the ratio of its classes, and its lines."""
+    def _read(self, line: bytes, width: int) -> tuple[Tuples, Tuples, _Outer, float, list[_Line]]:
+        """Read units and outer tiles of a leaf, the ratio of its classes, and its lines."""
         try:
-            least, most, ratio, lines = json.loads(line)
+            least, most, tiles, ratio, lines = json.loads(line)
+            outer = [(int(low), int(high)) for low, high in zip(*tiles, strict=True)]
             units = [np.array(each, dtype=np.int64) for each in (least, most)]
             found = [
                 (float(energy), float(latency), {(int(e), int(w)): float(s) for e, w, s in shares})
@@ -138,7 +166,10 @@ class Leaves:
             fair = all(0 <= each < math.inf for each in weights) and energy + latency > 0
             if not fair or sum(shares.values()) > 1 or not shares.keys() <= ports:
                 raise CertificateError(f"weights {quoted([energy, latency, shares])}")
-        return units[0], units[1], float(ratio), found
+        known = zip(outer, self._facts.extents, strict=False)
+        if len(outer) != len(DIMS) or not all(1 <= a <= z <= extent for (a, z), extent in known):
+            raise CertificateError(f"outer tiles {quoted(tiles)}")
+        return units[0], units[1], outer, float(ratio), found
 
     def _check(self, units: Units, ratio: float, lines: list[_Line]) -> None:
         """Require of a leaf that no mapping in it has less than the claim."""

@@ -41,12 +41,14 @@ class Units:
         least, most: 1 at memories.
         sharing: of them, those that share a word of each tensor at most, by element.
         cycles: that one of them computes at least.
+        outer: least and most of the tiles that the first memory's loops leave.
     """
 
     least: Tuples
     most: Tuples
     sharing: Numbers
     cycles: float
+    outer: list[tuple[int, int]]
 
 
 class Facts:
@@ -146,8 +148,8 @@ class Facts:
             found = found[(found.prod(axis=1) < 2 * np.array(self.extents)).all(axis=1)]
         return found
 
-    def units(self, tuples: Tuples) -> Units:
-        """Return what is known of some tuples together."""
+    def units(self, tuples: Tuples, outer: list[tuple[int, int]] | None = None) -> Units:
+        """Return what is known of some tuples together, with all outer tiles or some."""
         least = np.ones((len(self.elements), 8), dtype=np.int64)
         most, sharing = least.copy(), np.ones((len(self.elements), 3))
         for place, fanout in enumerate(self.fanouts):
@@ -155,7 +157,8 @@ class Facts:
             least[fanout], most[fanout] = own.min(axis=0), own.max(axis=0)
             for tensor, dims in enumerate(SHARING):
                 sharing[fanout, tensor] = own[:, sorted(dims)].prod(axis=1).max()
-        return Units(least, most, sharing, self._compute_cycles(tuples))
+        tiles = [(1, extent) for extent in self.extents] if outer is None else outer
+        return Units(least, most, sharing, self._compute_cycles(tuples), tiles)
 
     def _compute_cycles(self, tuples: Tuples) -> float:
         """Return the cycles that one unit of some tuple computes at least (H10.5)."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.experiments.commands.verify.memories.facts import (
@@ -80,7 +82,7 @@ class Program:
         self._shape = tuple(map(len, self._classes))
         self.states = math.prod(self._shape)
 
-    def _along(self, dim: int, values: Numbers) -> Numbers:
+    def _along(self, dim: int, values: NDArray[Any]) -> Numbers:
         """Return values of a dimension's classes as an array that broadcasts over tables."""
         shape = [1] * 8
         shape[dim] = -1
@@ -97,6 +99,9 @@ class Program:
                     open_: self._shared(each, element, task) for open_, each in tables.items()
                 }
                 continue
+            if element == 0 < innermost:
+                allowed = self._outer(task)
+                tables = {open_: np.where(allowed, each, np.inf) for open_, each in tables.items()}
             if element < innermost:
                 tables = self._closed_by_taps(tables, element, task)
                 tables = self._closed(tables, element, task)
@@ -111,6 +116,14 @@ class Program:
         return min(ends) + charges.at_mac()
 
     # ---- Memories -------------------------------------------------------------------------------
+
+    def _outer(self, task: Task) -> NDArray[np.bool_]:
+        """Say which tiles the first memory's loops may leave."""
+        found = np.ones((1,) * 8)
+        for dim, (least, most) in enumerate(task.units.outer):
+            bounds = self._classes[dim]
+            found = found * self._along(dim, (bounds[:, 1] >= least) & (bounds[:, 0] <= most))
+        return np.asarray(found > 0, dtype=np.bool_)
 
     def _closed_by_taps(
         self, tables: dict[Open, Numbers], memory: int, task: Task
@@ -255,11 +268,18 @@ class Program:
         chunks: list[list[Numbers]] = [[], [], []]
         for dim, bounds in enumerate(self._classes):
             extent = facts.extents[dim]
-            below = math.prod(int(units.least[f, dim]) for f in between)
-            alone = math.prod(int(units.least[f, dim]) for f in apart)
+            below, alone = (
+                _at_work([int(units.least[f, dim]) for f in each]) for each in (between, apart)
+            )
             sharers = min(extent, math.prod(int(units.most[f, dim]) for f in above))
             children, single = (
-                np.array([-(-extent // -(-int(most) // each)) for most in bounds[:, 1]], float)
+                np.array(
+                    [
+                        self._boxes(memory, dim, -(-int(most) // each), units)
+                        for most in bounds[:, 1]
+                    ],
+                    dtype=float,
+                )
                 for each in (below, alone)
             )
             for kind, values in enumerate((np.ceil(single / sharers), children, single)):
@@ -275,7 +295,7 @@ class Program:
             together = math.prod(float(units.sharing[f, tensor]) for f in above)
             parents = np.maximum(words * parents, words / together * single)
             childs = words * childs
-        rest = self._resting(tensor, memory)
+        rest = self._resting(tensor, memory, units)
         return charges.price(
             boundary, parents + rest * (words - parents), childs + rest * (words - childs)
         )
@@ -306,24 +326,72 @@ class Program:
             distinct.append(rows)
             fetched.append(each)
             kept.append(np.where(tiles > 1, overlap, 0.0))
-            whole.append(self._along(tap, (cut >= taps).astype(float)) > 0)
+            whole.append(self._along(tap, cut >= taps) > 0)
         left = [np.maximum(0.0, rows - each) for rows, each in zip(distinct, kept, strict=True)]
         words = np.minimum(left[0] * distinct[1], distinct[0] * left[1])
         better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
         return self._along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
 
-    def _resting(self, tensor: int, memory: int) -> Numbers:
+    def _boxes(self, memory: int, dim: int, tile: int, units: Units) -> int:
+        """Return how many boxes a chain of cuts makes at least that ends in some tiles (P2)."""
+        extent, (least, most) = self._facts.extents[dim], units.outer[dim]
+        every = -(-extent // tile)
+        if memory == 0:
+            return every
+        whole = -(-extent // most) - 1
+        return max(every, whole * -(-least // tile) + -(-_least_tail(extent, least, most) // tile))
+
+    def _resting(self, tensor: int, memory: int, units: Units) -> Numbers:
         """Return the share of words at most that lie in pieces that loops do not cut (P9)."""
         found = np.zeros((1,) * 8)
         for dim in MOVING[tensor]:
-            outside = [e for e in range(memory) if self._facts.is_memory(e)]
-            cuts = sum(dim in self._facts.loops(e) for e in outside)
-            extent, tile = self._facts.extents[dim], self._classes[dim][:, 1]
-            if not cuts:
-                continue
-            share = np.minimum(cuts / (cuts + 1), (cuts - 1 + tile / extent) / cuts)
-            found = np.maximum(found, self._along(dim, np.where(tile < extent, share, 0.0)))
+            shares = [
+                self._share(memory, dim, units.outer[dim], int(least), int(most))
+                for least, most in self._classes[dim]
+            ]
+            found = np.maximum(found, self._along(dim, np.array(shares)))
         return found
+
+    def _share(self, memory: int, dim: int, outer: tuple[int, int], low: int, tile: int) -> float:
+        """Return the share of a dimension that rests at tiles from ``low`` to ``tile``."""
+        facts, extent = self._facts, self._facts.extents[dim]
+        cutting = [e for e in range(memory) if facts.is_memory(e) and dim in facts.loops(e)]
+        cuts = len(cutting)
+        if not cuts or tile >= extent:
+            return 0.0
+        anywhere = min(cuts / (cuts + 1), (cuts - 1 + tile / extent) / cuts)
+        if 0 not in cutting:
+            return anywhere
+        least, most = outer
+        if low >= most:
+            return 0.0
+        # In the first memory's tiles there is a cut less; the last one is smaller.
+        inner = cuts - 1
+        ragged = inner / (inner + 1)
+        inside = min(ragged, (inner - 1 + min(1.0, tile / least)) / inner) if inner else 0.0
+        tail = _least_tail(extent, least, most)
+        if least < most:
+            rests = (1 - inside) * min(tile, extent / 2) if tail <= tile else 0.0
+            last = max(rests, (ragged - inside) * min(most, extent / 2))
+        elif tail < least:
+            last = ((1 if tail <= tile else ragged) - inside) * tail
+        else:
+            last = 0.0
+        return min(anywhere, inside + last / extent)
+
+
+def _at_work(units: list[int]) -> int:
+    """Return how many units of nested fan-outs work at least: the last share may have but one."""
+    found = 1
+    for each in reversed(units):
+        found = (each - 1) * found + 1
+    return found
+
+
+def _least_tail(extent: int, least: int, most: int) -> int:
+    """Return what the last of the first memory's tiles has at least."""
+    chunks = -(-extent // most)
+    return 1 if chunks < -(-extent // least) else extent - (chunks - 1) * most
 
 
 class _Charges:
