@@ -36,6 +36,8 @@ from maestro_env.optimum.solving import Limits, opening, require_search, search_
 from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
+# What the search on any memories improves on: its own first mappings are not always better.
+_SAMPLING = "marl"
 OF_ANY_MEMORIES: Mapping[str, Any] = {"samples": 2_000, "nodes": 500, "front": 2_000}
 """Settings under the model ``hierarchy``, whose proofs take longer; samples are those of a mapper.
 """
@@ -253,6 +255,8 @@ class _LayerSearch:
             evaluator.evaluate(known.point[np.newaxis])
             self._add(evaluator)
             return "table", 0, known.bound
+        if "levels" not in goal.problem.abilities:
+            self._search(_SAMPLING, goal.objective, settings.samples)
         try:
             search = search_for(goal.problem, goal.objective)
         except OptimumError:
@@ -295,10 +299,18 @@ class _LayerSearch:
 
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
-        problem, given = self._work.goal.problem, [*self._work.start]
+        problem, given = self._work.goal.problem, [*self._best, *self._work.start]
         if known := optimum_in_table(problem, objective):
             given.append(known.point.tolist())
         return np.concatenate([self._vectors(given), *opening(problem, objective, samples)])
+
+    @property
+    def _best(self) -> list[list[int]]:
+        """The best vector so far, if there is one."""
+        if not len(points := self._front.points):
+            return []
+        values, _ = self._work.goal.problem.score(points, self._work.goal.objective)
+        return [points[values.argmin()].tolist()]
 
     def _vectors(self, given: list[Any]) -> Points:
         return np.array(given, dtype=np.int32).reshape(-1, len(self._work.goal.problem.space.sizes))
@@ -313,10 +325,7 @@ class _LayerSearch:
         def follow(evaluator: Evaluator) -> None:
             self._show(evaluator.used / samples, best_note(evaluator))
 
-        problem, given = self._work.goal.problem, [*self._work.start]
-        if len(points := self._front.points):
-            values, _ = problem.score(points, self._work.goal.objective)
-            given.insert(0, points[values.argmin()].tolist())
+        problem, given = self._work.goal.problem, [*self._best, *self._work.start]
         start, threads = self._vectors(given), self._work.threads
         evaluator = FrontEvaluator(problem, objective, samples, threads, follow, start)
         run_search(evaluator, mapper, self._work.settings.seed)

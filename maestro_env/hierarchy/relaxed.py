@@ -30,9 +30,9 @@ EXACT = 1.0
 
 HANDY = 0.0
 """Stands for divisors and halves alone: bounds do not hold for other tiles, traces need no more."""
-# More choices of units are too many to list; of each fan-out then so many are.
+# More tuples of units are too many to list; then about so many are.
 _MOST_TUPLES = 300_000
-_MOST_HANDY = 100
+_MOST_HANDY = 150_000
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ class Relaxation:
     def _choices(self, fanout: int, handy: bool) -> Tuples | None:
         """Return choices of units at a fan-out, int64[n, 8]; None if all of them are too many.
 
-        Handy ones are divisors and powers of two, those with most units.
+        Handy ones are divisors and powers of two, of those with many units that share few
+        dimensions.
         """
         size, most = self._elements[fanout]["size"], self._floors.spatial[fanout]
         found: list[tuple[int, ...]] = [()]
@@ -136,7 +137,11 @@ class Relaxation:
                 return None
         choices = np.array(found, dtype=np.int64)
         if handy:
-            choices = choices[(-choices.prod(axis=1)).argsort(kind="stable")[:_MOST_HANDY]]
+            units = choices.prod(axis=1)
+            choices = choices[units > units.max() // 2]
+            few = round(_MOST_HANDY ** (1 / len(self.fanouts)))
+            # Few dimensions first.
+            choices = choices[(choices > 1).sum(axis=1).argsort(kind="stable")[:few]]
         return choices
 
     @cached_property

@@ -290,7 +290,12 @@ class MemoriesSearch:
             for each in beam:
                 yield from self._probe(each)
             if math.isfinite(self.best):
-                break
+                return
+        # The smallest tiles fit, if any do.
+        smallest = np.zeros((1, len(self.problem.space.parameters)), dtype=np.int32)
+        values = yield smallest
+        if math.isfinite(values[0]):
+            yield from descent(self.problem.space, smallest[0], float(values[0]), _DESCENT)
 
     def _cover(self) -> None:
         """Let the queue have all mappings, if it has not yet."""
