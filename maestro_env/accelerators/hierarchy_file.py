@@ -227,7 +227,7 @@ def _by_dim(part: Part) -> dict[str, int]:
 _RULES: Mapping[str, _Reader] = {
     **dict.fromkeys(("dims", "whole", "outermost", "innermost"), _dims),
     **dict.fromkeys(("units", "tiles"), _by_dim),
-    "stays": _tensors,
+    "stays": lambda part: tuple(part.texts()),
 }
 _MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number("pJ")}
 
