@@ -49,9 +49,9 @@ struct Space : VectorSpace {
   bool tiles_decide = true;
 
   // Decodes a point whose entries are in range: the loops that cut something. Tiles are clipped to
-  // what they cut, units to the chunks there are and to the fan-out, and their tiles to equal shares.
-  // Where a memory may not cut a dimension, it gets no more than its units take, or they take larger
-  // tiles.
+  // what they cut, units to the chunks there are and to the fan-out, and their tiles to equal
+  // shares. Where a memory may not cut a dimension, it gets no more than its units take, or they
+  // take larger tiles.
   void decode(const std::int32_t* point, std::vector<MappedLoop>& loops) const;
 
   // Writes the point of a mapping in which all is clipped and only what cuts something has a place

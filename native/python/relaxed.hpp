@@ -27,9 +27,8 @@ class RelaxedProgram {
     relaxed::Limits limits;
   };
 
-  RelaxedProgram(const hierarchy::ScorerSpec& spec,
-                 const std::array<std::int64_t, kTensors>& words, std::vector<LoopSet> loops,
-                 std::vector<relaxed::Counts> tiles, bool dividing)
+  RelaxedProgram(const hierarchy::ScorerSpec& spec, const std::array<std::int64_t, kTensors>& words,
+                 std::vector<LoopSet> loops, std::vector<relaxed::Counts> tiles, bool dividing)
       : dividing_(dividing) {
     problem_.shape = spec.shape;
     problem_.accelerator = spec.accelerator;
@@ -88,8 +87,8 @@ class RelaxedProgram {
   }
 
   template <std::size_t N, typename Value>
-  static std::vector<std::array<Value, N>> rows(
-      const py::array_t<Value, py::array::c_style>& given, std::size_t count, const char* name) {
+  static std::vector<std::array<Value, N>> rows(const py::array_t<Value, py::array::c_style>& given,
+                                                std::size_t count, const char* name) {
     if (static_cast<std::size_t>(given.size()) != count * N) {
       throw std::invalid_argument(std::string(name) + " has " + std::to_string(given.size()) +
                                   " numbers; allowed: " + std::to_string(count * N));
@@ -122,8 +121,8 @@ inline void bind_relaxed(py::module_& module) {
                  std::move(loops), std::move(tiles), dividing);
            }),
            py::arg("extents"), py::arg("strides"), py::arg("dilations"), py::arg("elements"),
-           py::arg("mac"), py::arg("options"), py::arg("words"), py::arg("loops"),
-           py::arg("tiles"), py::arg("dividing"))
+           py::arg("mac"), py::arg("options"), py::arg("words"), py::arg("loops"), py::arg("tiles"),
+           py::arg("dividing"))
       .def_static(
           "states",
           [](const relaxed::Counts& extents, double ratio) {

@@ -77,7 +77,8 @@ double Charges::sharers(const hierarchy::Boundary& boundary) const {
   }
   double most = 1;
   for (int f = parent; f < problem_.elements(); ++f) {
-    if (!problem_.is_memory(f) && problem_.together(f, tensor)) most *= box_->units[f].sharing[tensor];
+    if (!problem_.is_memory(f) && problem_.together(f, tensor))
+      most *= box_->units[f].sharing[tensor];
   }
   return std::min(sharing, most);
 }
@@ -142,8 +143,8 @@ double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLo
     if (dilation == 1) {
       // Each tile of outputs brings its first rows, and for each further output so many more.
       const std::int64_t step = std::min(stride, window);
-      const auto more = static_cast<double>(
-          tap >= window ? step : ceil_div(window * std::min(stride, tap), tap));
+      const auto more =
+          static_cast<double>(tap >= window ? step : ceil_div(window * std::min(stride, tap), tap));
       fetched[axis] = std::max(distinct[axis], static_cast<double>(extent) * more +
                                                    tiles * (static_cast<double>(window) - more));
     }
@@ -217,8 +218,8 @@ double Charges::share_resting(int memory, int dim, const Class& tile) const {
   };
   const double anywhere = share(ragged, extent);
   if (!has(problem_.loops[0], static_cast<LoopId>(dim))) return anywhere;
-  // In the tiles of the first memory there is a cut less. The last of them is smaller; it rests as a
-  // whole, or is as ragged as can be.
+  // In the tiles of the first memory there is a cut less. The last of them is smaller; it rests as
+  // a whole, or is as ragged as can be.
   const std::int64_t least = box_->least[dim], largest = box_->most[dim];
   if (tile.least >= largest) return 0;
   const double inner = ragged - 1;
@@ -259,8 +260,7 @@ Table Charges::closed(std::size_t boundary, int memory) const {
     words.push_back(moved(tensor, counted, index));
     prices.push_back(price(boundary, words.back()));
   });
-  const std::vector<double> shares =
-      shares_resting(tensor, memory);
+  const std::vector<double> shares = shares_resting(tensor, memory);
   const auto least = static_cast<double>(problem_.words[tensor]);
   const double least_price = once(boundary);
   Table found(static_cast<std::size_t>(grid_.states()));
@@ -273,7 +273,8 @@ Table Charges::closed(std::size_t boundary, int memory) const {
       found[s] = prices[place] + rest * (least_price - prices[place]);
     } else {
       const auto& [parent, child] = words[place];
-      found[s] = price(boundary, {parent + rest * (least - parent), child + rest * (least - child)});
+      found[s] =
+          price(boundary, {parent + rest * (least - parent), child + rest * (least - child)});
     }
   }
   return found;

@@ -18,8 +18,8 @@ struct Class {
 
 class Grid {
  public:
-  // Classes are merged while the chunks of their sizes differ by at most this ratio; 1: never. Less:
-  // some sizes alone, for traces.
+  // Classes are merged while the chunks of their sizes differ by at most this ratio; 1: never.
+  // Less: some sizes alone, for traces.
   Grid(const Counts& extents, double ratio);
 
   std::int64_t states() const { return states_; }

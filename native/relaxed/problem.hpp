@@ -15,8 +15,8 @@ namespace gym::relaxed {
 inline constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // Dimensions whose loops bring other words of all of a tensor's tile. Windows that slide do not.
-inline constexpr std::array<LoopSet, kTensors> kMoving{set_of(kLoopN, kLoopG, kLoopC, kLoopP, kLoopQ),
-                                                       kFilterLoops, kOutputLoops};
+inline constexpr std::array<LoopSet, kTensors> kMoving{
+    set_of(kLoopN, kLoopG, kLoopC, kLoopP, kLoopQ), kFilterLoops, kOutputLoops};
 // Dimensions that do not index a tensor, or of which windows share words.
 inline constexpr std::array<LoopSet, kTensors> kSharing{
     set_of(kLoopK, kLoopP, kLoopQ, kLoopR, kLoopS), kAllLoops & ~kFilterLoops,
@@ -62,8 +62,8 @@ struct Box {
   Counts least, most;
 };
 
-// What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them), first
-// fills (of a word of each tensor of an element), and steps (of an element).
+// What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them),
+// first fills (of a word of each tensor of an element), and steps (of an element).
 struct Weights {
   std::vector<std::array<double, 5>> accesses;
   std::vector<std::array<double, kTensors>> fills;

@@ -12,7 +12,6 @@ namespace {
 
 constexpr LoopSet kTaps = set_of(kLoopR, kLoopS);
 
-
 double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& tile) {
   const auto product = [&](LoopSet dims) {
     double words = 1;
@@ -31,9 +30,7 @@ double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& ti
 }  // namespace
 
 Program::Program(const Problem& problem, double ratio, bool dividing)
-    : problem_(problem),
-      grid_(problem.shape.extent, ratio),
-      charges_(problem, grid_, dividing) {
+    : problem_(problem), grid_(problem.shape.extent, ratio), charges_(problem, grid_, dividing) {
   grid_.each(kAllLoops, [&](const auto& index) {
     Counts tile;
     double outputs = 1, steps = 1;
@@ -373,7 +370,9 @@ std::vector<Counts> Program::tiles(const std::vector<std::int64_t>& left) const 
       if (deals) times = std::max(times, std::min(of.most / inside, box_->units[e + 1].least[d]));
       const std::int64_t tile = times * inside;
       const bool whole = of.most == problem_.shape.extent[d];
-      found[e][d] = whole ? of.most : tile >= of.least && tile <= of.most ? tile : std::max(of.least, inside);
+      found[e][d] = whole                                 ? of.most
+                    : tile >= of.least && tile <= of.most ? tile
+                                                          : std::max(of.least, inside);
     }
   }
   return found;
