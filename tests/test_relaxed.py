@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from test_hierarchy_bounds import limited, random_mapping
 
 from maestro_env.accelerators.hierarchy import FanoutElement
+from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import find_objective
@@ -219,6 +220,32 @@ def test_limits_end_a_search_and_it_goes_on() -> None:
     assert again.bound >= more.bound / ROUNDING
     with pytest.raises(OptimumError, match="boxes have"):
         MemoriesSearch(problem, edp).resume(None, None, np.zeros((1, 3), dtype=np.int32))
+
+
+def test_what_has_not_begun_has_everything_left() -> None:
+    problem, edp = problem_on("nvdla", "resnet50_l3"), find_objective("edp")
+    fresh = MemoriesSearch(problem, edp)
+    point = np.zeros(len(problem.space.parameters), dtype=np.int32)
+    value = float(problem.score(point[np.newaxis], edp)[0][0])
+    again = MemoriesSearch(problem, edp)
+    again.resume(point, value, fresh.left)
+    assert again.bound < value
+    assert not again.finished
+
+
+def test_large_fanouts_without_limit_take_little() -> None:
+    free = (
+        "memories: [memory: DRAM, {memory: G, capacity_bits: 64KB}, fanout: rows, fanout: columns]"
+    )
+    room = room_of("hierarchy")
+    accelerator = room.with_energies(read_hierarchy(free, "free"))
+    layer = find_layer("conv:K=2048,C=2048,Y=226,X=226,R=7,S=7")
+    (problem,) = room.problems([layer], accelerator)
+    assert isinstance(problem, HierarchyProblem)
+    relaxed = Relaxation(problem.space.evaluator)
+    assert not relaxed.complete
+    bound = relaxed.least(relaxed.everything(), Weights(), 4.0)
+    assert 0 < bound < math.inf
 
 
 def test_too_many_units_to_list_are_bounded_together() -> None:

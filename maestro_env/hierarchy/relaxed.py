@@ -6,7 +6,7 @@ The C++ core has the program; here is what it weighs: energy, and the time of po
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -33,6 +33,9 @@ HANDY = 0.0
 # More tuples of units are too many to list; then about so many are.
 _MOST_TUPLES = 300_000
 _MOST_HANDY = 150_000
+# Choices that are looked at to find those that a fan-out has room for.
+_MOST_TRIED = 5_000_000
+_MOST_SHARED = 2
 
 
 @dataclass(frozen=True)
@@ -121,26 +124,28 @@ class Relaxation:
     def _choices(self, fanout: int, handy: bool) -> Tuples | None:
         """Return choices of units at a fan-out, int64[n, 8]; None if all of them are too many.
 
-        Handy ones are divisors and powers of two, of those with many units that share few
-        dimensions.
+        Handy ones are divisors and powers of two, many units that share two dimensions at most.
         """
         size, most = self._elements[fanout]["size"], self._floors.spatial[fanout]
         found: list[tuple[int, ...]] = [()]
         for dim, extent in zip(DIMS, self.extents.tolist(), strict=True):
-            units = [*range(1, min(most.get(dim, 1), size) + 1)]
+            units: Sequence[int] = range(1, min(most.get(dim, 1), size) + 1)
             if handy:
                 units = [each for each in units if extent % each == 0 or each & (each - 1) == 0]
+            elif len(found) * len(units) > _MOST_TRIED:
+                return None
             found = [
                 (*each, more) for each in found for more in units if math.prod(each) * more <= size
             ]
-            if not handy and len(found) > _MOST_TUPLES:
+            if handy:
+                found = [each for each in found if sum(one > 1 for one in each) <= _MOST_SHARED]
+            elif len(found) > _MOST_TUPLES:
                 return None
         choices = np.array(found, dtype=np.int64)
         if handy:
-            units = choices.prod(axis=1)
-            choices = choices[units > units.max() // 2]
+            units_in_all = choices.prod(axis=1)
+            choices = choices[units_in_all > units_in_all.max() // 2]
             few = round(_MOST_HANDY ** (1 / len(self.fanouts)))
-            # Few dimensions first.
             choices = choices[(choices > 1).sum(axis=1).argsort(kind="stable")[:few]]
         return choices
 

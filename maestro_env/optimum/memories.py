@@ -28,6 +28,8 @@ RATIOS = (4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
 # Of more tuples of units than that, of more than one, of one: the finest classes worth their time.
 _MANY, _MANY_FINEST, _SOME_FINEST = 64, 1, 3
 _MOST_STATES = 2_000_000
+# A trace keeps ten times the memory.
+_MOST_TRACED = 200_000
 # Lines that bound one tuple, and several.
 _LINES, _LINES_OF_SEVERAL = 6, 1
 # A line that raises the bound by less is the last.
@@ -44,7 +46,7 @@ _ROUNDING = 1 + 1e-9
 _STATES_A_NODE = 1000
 # Units of these are told apart as products too: each shares words of another tensor.
 _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
-# Energy and latency, in the order of a line's weights; nothing of the first fills (P10).
+# Of a cycle, as shares of what energy and latency are about: trades that descents begin with.
 _SLOPES = (0.5, 2.0)
 
 _Opening = Generator[Points, NDArray[np.float64], None]
@@ -159,7 +161,9 @@ class MemoriesSearch:
         A row has the fineness, the least and the most of each feature of the units, and of the
         tiles that the first memory's loops leave.
         """
-        nodes = [each for each in (*self._open, *self._final) if each.bound < self.best]
+        # Before it has begun, all are left.
+        waiting = (*self._open, *self._final) if self._covered else (self._root,)
+        nodes = [each for each in waiting if each.bound < self.best]
         rows = [
             np.concatenate(
                 [[each.fineness], features.min(axis=0), features.max(axis=0), each.outer.ravel()]
@@ -349,9 +353,9 @@ class MemoriesSearch:
 
     def _parts(self, node: Node) -> list[Node]:
         """Return a node with finer classes, else its halves: of its units, else of its tiles."""
-        rank, whole = next(self._ranks), (node.outer == self._relaxed.all_tiles).all()
+        whole = (node.outer == self._relaxed.all_tiles).all()
         if whole and node.fineness < self._finest_of(node.tuples):
-            return [replace(node, rank=rank, fineness=node.fineness + 1)]
+            return [replace(node, fineness=node.fineness + 1)]
         if len(node.tuples) > 1:
             return [
                 replace(node, tuples=half, fineness=min(node.fineness, self._finest_of(half)))
@@ -430,7 +434,8 @@ class MemoriesSearch:
     def _traces(self, tuples: NDArray[np.int64]) -> list[Points]:
         """Return vectors of mappings that the relaxed program finds, with handy tiles if it can."""
         box, found = self._relaxed.box(self._tuples[tuples]), list[Points]()
-        for ratio in (HANDY, RATIOS[_SOME_FINEST]):
+        ratios = (HANDY, *reversed(RATIOS[: _SOME_FINEST + 1]))
+        for ratio in [each for each in ratios if self._relaxed.states(each) <= _MOST_TRACED][:2]:
             for weights in self._trials(box, ratio):
                 self._states += self._relaxed.states(ratio)
                 if len(loops := self._dividing.trace(box, weights, ratio)):

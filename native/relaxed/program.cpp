@@ -11,6 +11,7 @@ namespace gym::relaxed {
 namespace {
 
 constexpr LoopSet kTaps = set_of(kLoopR, kLoopS);
+constexpr std::int64_t kManyUnits = 64;
 
 double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& tile) {
   const auto product = [&](LoopSet dims) {
@@ -228,19 +229,28 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
 void Program::share(int fanout, const Units& units) {
   begin();
   const std::int64_t size = problem_.accelerator.elements[fanout].fanout.size;
+  // Of many numbers of units those that are close count together.
+  const bool several = std::ranges::any_of(units.most, [](auto most) { return most > kManyUnits; });
   for (auto& [open, costs] : tables_) {
     std::map<std::int64_t, Costs> by_left;
     by_left[size] = std::move(costs);
     for (int d = 0; d < kLoops; ++d) {
       if (units.most[d] == 1) continue;
-      std::int64_t wanted = 1;  // by the dimensions that follow
-      for (int next = d + 1; next < kLoops; ++next) wanted *= units.least[next];
+      std::int64_t wanted = 1;  // by the dimensions that follow, and what they could do with
+      double useful = 1;
+      for (int next = d + 1; next < kLoops; ++next) {
+        wanted *= units.least[next];
+        useful *= static_cast<double>(units.most[next]);
+      }
       std::map<std::int64_t, Costs> found;
       for (const auto& [left, from] : by_left) {
         const std::int64_t most = std::min(units.most[d], left / wanted);
-        for (std::int64_t n = units.least[d]; n <= most; ++n) {
-          const auto to = found.try_emplace(left / n, unreachable()).first;
-          share(from, to->second, d, n);
+        for (std::int64_t n = units.least[d]; n <= most;) {
+          const std::int64_t last = std::min(most, several ? n * 5 / 4 : n);
+          const double rest = std::min(static_cast<double>(left / n), useful);
+          const auto to = found.try_emplace(static_cast<std::int64_t>(rest), unreachable()).first;
+          share(from, to->second, d, n, last);
+          n = last + 1;
         }
       }
       by_left = std::move(found);
@@ -251,18 +261,20 @@ void Program::share(int fanout, const Units& units) {
   end(Stage::units, fanout);
 }
 
-// The units get equal shares: tiles T become ceil(T/n), where n get some (P6).
-void Program::share(const Costs& from, Costs& to, int dim, std::int64_t units) const {
+// The units, from `least` to `most`, get equal shares: tiles T become ceil(T/n), where n get some
+// (P6).
+void Program::share(const Costs& from, Costs& to, int dim, std::int64_t least,
+                    std::int64_t most) const {
   const std::vector<Class>& classes = grid_.classes(dim);
   const std::int64_t stride = grid_.stride(dim), count = std::ssize(classes);
   for (std::int64_t i = 0; i < count; ++i) {
-    const Class& tile = classes[i];
+    const Class& tile = classes[static_cast<std::size_t>(i)];
     for (std::int64_t j = 0; j <= i; ++j) {
-      const Class& share = classes[j];
-      const bool deals = units == 1 ? i == j
-                                    : share.least <= ceil_div(tile.most, units) &&
-                                          share.most >= ceil_div(tile.least, units) &&
-                                          tile.most > (units - 1) * share.least;
+      const Class& share = classes[static_cast<std::size_t>(j)];
+      const bool deals = most == 1 ? i == j
+                                   : share.least <= ceil_div(tile.most, least) &&
+                                         share.most >= ceil_div(tile.least, most) &&
+                                         tile.most > (least - 1) * share.least;
       if (!deals) continue;
       for (std::int64_t block = 0; block < grid_.states(); block += stride * count) {
         lower(to, block + i * stride, from, block + j * stride, stride);

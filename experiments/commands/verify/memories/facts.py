@@ -25,6 +25,7 @@ MOVING = ({N, G, C, P, Q}, {G, K, C, R, S}, {N, G, K, P, Q})
 SHARING = ({K, P, Q, R, S}, {N, P, Q}, {C, R, S})
 # So many tuples are checked one by one at most.
 MOST_TUPLES = 300_000
+_MOST_TRIED = 5_000_000
 
 
 def touched(outputs: int, taps: int, stride: int, dilation: int) -> int:
@@ -137,6 +138,7 @@ class Facts:
             choices = np.ones((1, 8), dtype=np.int64)
             for dim in self.loops(fanout):
                 limit = min(self.extents[dim], most.get(DIMS[dim], size), size)
+                _require_few(len(choices) * limit, _MOST_TRIED)
                 units = np.arange(1, limit + 1)
                 choices = np.repeat(choices, limit, axis=0)
                 choices[:, dim] = np.tile(units, len(choices) // limit)
@@ -170,9 +172,9 @@ class Facts:
         return float((cycles + finish * outputs).min())
 
 
-def _require_few(count: int) -> None:
-    if count > MOST_TUPLES:
-        raise ValueError(f"{count:,} choices of units; allowed: {MOST_TUPLES:,}")
+def _require_few(count: int, most: int = MOST_TUPLES) -> None:
+    if count > most:
+        raise ValueError(f"{count:,} choices of units; allowed: {most:,}")
 
 
 def port_prices(facts: Facts, units: Units, port: tuple[int, int]) -> Numbers:

@@ -33,6 +33,8 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     touched,
 )
 
+_MANY_UNITS = 64
+
 Open = frozenset[int]
 """Boundaries that no loop has closed yet."""
 
@@ -226,33 +228,37 @@ class Program:
     def _shared(self, table: Numbers, fanout: int, task: Task) -> Numbers:
         """Deal units to one dimension after the other, as many as there are."""
         least, most = task.units.least[fanout], task.units.most[fanout]
+        # Of many numbers of units those that are close count together.
+        several = most.max() > _MANY_UNITS
         by_left = {int(self._facts.elements[fanout]["size"]): table}
         for dim in range(8):
             if most[dim] == 1:
                 continue
-            later = math.prod(int(each) for each in least[dim + 1 :])
+            wanted, useful = (math.prod(map(int, each[dim + 1 :])) for each in (least, most))
             found: dict[int, Numbers] = {}
             for left, each in by_left.items():
-                for units in range(int(least[dim]), min(int(most[dim]), left // later) + 1):
-                    dealt = self._dealt(each, dim, units)
-                    rest = left // units
+                first, last = int(least[dim]), min(int(most[dim]), left // wanted)
+                while first <= last:
+                    end = min(last, first * 5 // 4 if several else first)
+                    dealt, rest = self._dealt(each, dim, first, end), min(left // first, useful)
                     found[rest] = np.minimum(found[rest], dealt) if rest in found else dealt
+                    first = end + 1
             by_left = found
         if not by_left:
             return np.full(self._shape, np.inf)
         dealt_out: Numbers = np.min([*by_left.values()], axis=0)
         return dealt_out
 
-    def _dealt(self, table: Numbers, dim: int, units: int) -> Numbers:
+    def _dealt(self, table: Numbers, dim: int, fewest: int, most: int) -> Numbers:
         """Tiles T of a dimension become ceil(T/n) for each of n units, if all get some (P6)."""
-        if units == 1:
+        if most == 1:
             return table
         bounds, rows = self._classes[dim], np.moveaxis(table, dim, 0)
         found = np.full(rows.shape, np.inf)
         for to, (low, high) in enumerate(bounds.tolist()):
-            for source, (least, most) in enumerate(bounds.tolist()):
-                shares = -(-low // units), -(-high // units)
-                if least <= shares[1] and most >= shares[0] and high > (units - 1) * least:
+            for source, (small, large) in enumerate(bounds.tolist()):
+                shares = -(-low // most), -(-high // fewest)
+                if small <= shares[1] and large >= shares[0] and high > (fewest - 1) * small:
                     found[to] = np.minimum(found[to], rows[source])
         return np.moveaxis(found, 0, dim)
 
