@@ -13,6 +13,7 @@ from maestro_env import find_layer, find_network
 from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hierarchy import FanoutElement
+from maestro_env.experiments.network.layer_search import SearchSettings
 from maestro_env.experiments.network.networks import MappedNetwork, map_network
 from maestro_env.hierarchy.rules import broken_rule
 from maestro_env.hierarchy.shape import cuts_of
@@ -22,6 +23,7 @@ from maestro_env.workloads.network import Network
 # The distinct products of a block of Llama-3-8B, 128 tokens.
 _SIZES = ((4096, 4096, 2), (1024, 4096, 2), (14336, 4096, 2), (4096, 14336, 1), (128, 128, 64))
 LLAMA = [find_layer(f"gemm:M=128,N={n},K={k},count={times}") for n, k, times in _SIZES]
+SETTINGS = SearchSettings.of("hierarchy", mapper="marl")
 NETWORKS = [*map(find_network, ("mobilenetv2", "resnet18")), Network("llama3_8b", tuple(LLAMA))]
 
 
@@ -44,7 +46,7 @@ def main() -> None:
         accelerator = find_accelerator(chip, "hierarchy")
         for network in NETWORKS:
             ruled, free = (
-                map_network(network, hardware=hardware)
+                map_network(network, hardware=hardware, settings=SETTINGS)
                 for hardware in (accelerator, constrained(accelerator, "none"))
             )
             ratio = ruled.best_of_network().edp / free.best_of_network().edp

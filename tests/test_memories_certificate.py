@@ -33,13 +33,15 @@ def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -
     for _ in range(4):
         problem = problem_on(chip, small_layer(rng))
         relaxed, facts = Relaxation(problem.space.evaluator), Facts(problem.space.evaluator)
-        as_rows = (each.reshape(len(each), -1).tolist() for each in (relaxed.tuples, facts.tuples))
+        as_rows = (
+            each.reshape(len(each), -1).tolist() for each in (relaxed.units.tuples, facts.tuples)
+        )
         assert sorted(next(as_rows)) == sorted(next(as_rows))
         count = min(len(facts.tuples), rng.choice((1, 4)))
         some = facts.tuples[numbers.choice(len(facts.tuples), count, replace=False)]
         ends = [sorted(rng.choices(range(1, extent + 1), k=2)) for extent in facts.extents]
         outer = rng.choice((None, [(low, high) for low, high in ends]))
-        box = relaxed.box(some, None if outer is None else np.array(outer).T.copy())
+        box = relaxed.units.box(some, None if outer is None else np.array(outer).T.copy())
         units = facts.units(some, outer)
         ratio, limits = rng.choice((4.0, 1.5, 1.0)), Limits(rng.random() * 1e4, rng.random() * 1e5)
         for port in (None, *relaxed.ports):

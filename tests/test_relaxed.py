@@ -77,12 +77,12 @@ def around(relaxed: Relaxation, mapping: NestMapping, rng: random.Random) -> np.
     width = rng.choice((None, 0, 2, 5))
     if width is None:
         return None
-    tiles = relaxed.extents.copy()
+    tiles = relaxed.units.extents.copy()
     for element, dim, tile in relaxed.evaluator.loops(mapping):
         if element == 0:
             tiles[dim] = min(tiles[dim], tile)
     low, high = ([rng.randint(0, width) for _ in tiles] for _ in range(2))
-    return np.array([np.maximum(1, tiles - low), np.minimum(relaxed.extents, tiles + high)])
+    return np.array([np.maximum(1, tiles - low), np.minimum(relaxed.units.extents, tiles + high)])
 
 
 def below(
@@ -93,7 +93,7 @@ def below(
     rng: random.Random,
 ) -> bool:
     """Say whether a mapping costs less than the bound of a box that has it, by any weights."""
-    box = relaxed.box(units, around(relaxed, mapping, rng))
+    box = relaxed.units.box(units, around(relaxed, mapping, rng))
     energy, latency = cost.energy_nj, cost.latency_cycles
     ratio = rng.choice(RATIOS)
     for weight in (0.0, energy / latency, math.inf):
@@ -151,15 +151,17 @@ def test_several_tuples_are_bounded_together() -> None:
     for chip, layer in (("simba", "bert_base_l4"), ("eyeriss", "resnet18_l2")):
         relaxed = Relaxation(problem_on(chip, layer).space.evaluator)
         for _ in range(5):
-            some = relaxed.tuples[numbers.choice(len(relaxed.tuples), 4, replace=False)]
-            together = relaxed.least(relaxed.box(some), Weights(), 2.0)
-            each = [relaxed.least(relaxed.box(some[[i]]), Weights(), 2.0) for i in range(4)]
+            some = relaxed.units.tuples[numbers.choice(len(relaxed.units.tuples), 4, replace=False)]
+            together = relaxed.least(relaxed.units.box(some), Weights(), 2.0)
+            each = [relaxed.least(relaxed.units.box(some[[i]]), Weights(), 2.0) for i in range(4)]
             assert together <= min(each) * ROUNDING
 
 
 def test_finer_classes_bound_as_well_or_better() -> None:
     relaxed = Relaxation(problem_on("nvdla", "bert_base_l4").space.evaluator)
-    box = relaxed.box(relaxed.tuples[[relaxed.compute_cycles(relaxed.tuples).argmin()]])
+    box = relaxed.units.box(
+        relaxed.units.tuples[[relaxed.units.compute_cycles(relaxed.units.tuples).argmin()]]
+    )
     coarse, exact = (relaxed.least(box, Weights(), ratio) for ratio in (4.0, EXACT))
     assert coarse <= exact * ROUNDING
     assert relaxed.states(4.0) < relaxed.states(EXACT)
@@ -168,8 +170,8 @@ def test_finer_classes_bound_as_well_or_better() -> None:
 def test_traces_are_mappings_that_cost_what_the_program_says() -> None:
     problem = problem_on("simba", "resnet50_l3")
     dividing = Relaxation(problem.space.evaluator, dividing=True)
-    fastest = dividing.compute_cycles(dividing.tuples).argmin()
-    box = dividing.box(dividing.tuples[[fastest]])
+    fastest = dividing.units.compute_cycles(dividing.units.tuples).argmin()
+    box = dividing.units.box(dividing.units.tuples[[fastest]])
     loops = dividing.trace(box, Weights(), HANDY)
     mapping = problem.space.evaluator.decode(loops)
     cost, status = problem.space.evaluator.evaluate(mapping)
@@ -243,14 +245,14 @@ def test_large_fanouts_without_limit_take_little() -> None:
     (problem,) = room.problems([layer], accelerator)
     assert isinstance(problem, HierarchyProblem)
     relaxed = Relaxation(problem.space.evaluator)
-    assert not relaxed.complete
-    bound = relaxed.least(relaxed.everything(), Weights(), 4.0)
+    assert not relaxed.units.complete
+    bound = relaxed.least(relaxed.units.everything(), Weights(), 4.0)
     assert 0 < bound < math.inf
 
 
 def test_too_many_units_to_list_are_bounded_together() -> None:
     problem = problem_on("tpu_v1", "resnet18_l2", free=True)
-    assert not Relaxation(problem.space.evaluator).complete
+    assert not Relaxation(problem.space.evaluator).units.complete
     found = solve(problem, find_objective("energy"), Limits(nodes=1))
     assert problem.lower_bounds["energy_nj"] <= found.bound <= found.value < math.inf
 

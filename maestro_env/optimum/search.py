@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from maestro_env import _native
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import require_threads
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Best
 from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
@@ -33,11 +35,10 @@ class OptimumError(MaestroEnvError, ValueError):
     """A problem or an objective whose optimum cannot be proven."""
 
 
-class OptimumSearch:
-    """Branch and bound over all mappings of a problem.
+class ProofSearch(ABC):
+    """A search that asks for the values of some mappings and rules out others by a lower bound.
 
-    It asks for the values of some mappings and rules out all others by a lower bound of what they
-    cost. Which ones it asks for depends only on the values, not on threads or time::
+    Which ones it asks for depends only on the values, not on threads or time::
 
         search = OptimumSearch(problem, objective)
         while not search.finished:
@@ -48,6 +49,77 @@ class OptimumSearch:
         problem, objective: what is searched.
         best: the lowest value so far; infinite if none.
         best_point: a vector of this value, int32[D]; None if none.
+    """
+
+    def __init__(self, problem: AnyProblem, objective: Objective) -> None:
+        self.problem, self.objective = problem, objective
+        self.best = math.inf
+        self.best_point: Points | None = None
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """No mapping has a lower value; infinite if none is valid."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """The work that bounds took, for limits."""
+
+    @property
+    @abstractmethod
+    def left(self) -> NDArray[np.int32]:
+        """Boxes of mappings that may hold a lower value than the best, a row of numbers each."""
+
+    @abstractmethod
+    def resume(
+        self, best_point: ArrayLike | None, best: float | None, left: NDArray[np.int32]
+    ) -> None:
+        """Continue another search of the same problem.
+
+        Raises:
+            OptimumError: rows that are no boxes of this problem.
+        """
+
+    @abstractmethod
+    def ask(self, nodes: int = 100_000, threads: int = 1) -> Points:
+        """Return vectors whose values are wanted, int32[N, D]; there may be none for now."""
+
+    @abstractmethod
+    def learn(self, values: NDArray[np.float64]) -> None:
+        """Go on with values, float64[N], of what was asked for, or known beforehand."""
+
+    @property
+    def gap(self) -> float:
+        """How far the best is above the bound, as a share of it; infinite without a best."""
+        return self.best / self.bound - 1 if math.isfinite(self.best) else math.inf
+
+    def opening(self) -> Iterator[Points]:
+        """Yield vectors to evaluate first, int32[N, D]: none."""
+        return iter(())
+
+    def begin_with(self, best: Best | None) -> None:
+        """Look only for what is better than a search's best."""
+        if best is not None:
+            self.tell(best.point[np.newaxis], np.array([best.value]))
+
+    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+        """Learn the values, float64[N], of the vectors asked for, or known beforehand."""
+        if not len(values):
+            return
+        index = int(values.argmin())
+        if values[index] < self.best:
+            self.best, self.best_point = float(values[index]), points[index].copy()
+        self.learn(values)
+
+
+class OptimumSearch(ProofSearch):
+    """Branch and bound over all mappings of a problem with two buffers.
 
     Args:
         problem: under the model ``exact``.
@@ -59,16 +131,16 @@ class OptimumSearch:
             more than 7 loops.
     """
 
+    problem: Problem
+
     def __init__(self, problem: Problem, objective: Objective) -> None:
         require_bounded(problem, objective)
-        self.problem, self.objective = problem, objective
+        super().__init__(problem, objective)
         space = problem.space
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
         )
         self._least = objective.bound(space.layer, space.hardware) if objective.bound else 0.0
-        self.best = math.inf
-        self.best_point: Points | None = None
 
     @property
     def finished(self) -> bool:
@@ -81,11 +153,6 @@ class OptimumSearch:
         # Early in a search the bound of the objective, which needs no mapping, is the better one.
         bound = self._native.bound
         return max(bound, self._least) if self._least < self.best else bound
-
-    @property
-    def gap(self) -> float:
-        """How far the best is above the bound, as a share of it; infinite without a best."""
-        return self.best / self.bound - 1 if math.isfinite(self.best) else math.inf
 
     @property
     def nodes(self) -> int:
@@ -112,15 +179,6 @@ class OptimumSearch:
         except ValueError as error:
             raise OptimumError(str(error)) from None
 
-    def opening(self) -> Iterator[Points]:
-        """Yield vectors to evaluate first: none, as the prior proposes some."""
-        return iter(())
-
-    def begin_with(self, best: Best | None) -> None:
-        """Look only for what is better than a search's best."""
-        if best is not None:
-            self.tell(best.point[np.newaxis], np.array([best.value]))
-
     def ask(self, nodes: int = 100_000, threads: int = 1) -> Points:
         """Return vectors whose values are wanted, int32[N, D].
 
@@ -128,13 +186,8 @@ class OptimumSearch:
         """
         return self._native.ask(nodes, require_threads(threads))
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
-        """Learn the values, float64[N], of the vectors asked for, or known beforehand."""
-        if not len(values):
-            return
-        index = int(values.argmin())
-        if values[index] < self.best:
-            self.best, self.best_point = float(values[index]), points[index].copy()
+    def learn(self, values: NDArray[np.float64]) -> None:
+        """Rule out what cannot be better than the best."""
         self._native.tell(self.best)
 
 

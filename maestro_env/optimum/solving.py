@@ -17,7 +17,13 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem, require
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.memories import MemoriesSearch, require_bounded_memories
-from maestro_env.optimum.search import MOST_NODES, OptimumError, OptimumSearch, require_bounded
+from maestro_env.optimum.search import (
+    MOST_NODES,
+    OptimumError,
+    OptimumSearch,
+    ProofSearch,
+    require_bounded,
+)
 from maestro_env.prior.proposals import PROPOSALS, likeliest
 
 _NODES_BETWEEN_LOOKS = 100_000
@@ -29,7 +35,7 @@ class Limits:
 
     Args:
         gap: share of the bound that the best value is above it.
-        nodes: boxes of mappings.
+        nodes: boxes of mappings; on any memories thousands of states.
         samples: evaluated mappings.
         seconds: that it took.
 
@@ -86,11 +92,7 @@ class Solution:
         return self.value / self.bound - 1 if self.bound else math.inf
 
 
-Search = OptimumSearch | MemoriesSearch
-"""A search that asks for values of mappings and rules out others, until its proof or a limit."""
-
-
-def search_for(problem: AnyProblem, objective: Objective) -> Search:
+def search_for(problem: AnyProblem, objective: Objective) -> ProofSearch:
     """Return the search for the optimum of a problem.
 
     Raises:
@@ -143,7 +145,7 @@ def opening(
 
 
 def solving(
-    search: Search,
+    search: ProofSearch,
     start: Iterable[Points],
     limits: Limits,
     threads: int = 1,
