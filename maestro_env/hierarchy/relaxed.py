@@ -1,6 +1,7 @@
-"""Least costs over all tiles and orders of a layer's loops, by the units at work (docs/optimum.md).
+"""Least costs over all tiles and orders of loops, by the units at work.
 
-The C++ core has the program; here is what it weighs: energy, and the time of ports and first fills.
+docs/optimum_memories.md has the lemmas. The C++ core has the program; here is what it weighs:
+energy, and the time of ports and first fills.
 """
 
 from __future__ import annotations

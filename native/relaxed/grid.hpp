@@ -1,4 +1,4 @@
-// Sizes of tiles in classes: the states of the relaxed program (docs/optimum.md, part 2).
+// Sizes of tiles in classes: the states of the relaxed program (docs/optimum_memories.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The least cost over all tiles of all memories and all orders of their loops, relaxed: a dynamic
-// program from the MACs outwards (docs/optimum.md, part 2).
+// program from the MACs outwards (docs/optimum_memories.md).
 #pragma once
 
 #include <cstdint>

@@ -1,1 +1,1 @@
-"""Checks certificates of mappings on any memories (docs/optimum.md), in NumPy alone."""
+"""Checks certificates of mappings on any memories (docs/optimum_memories.md), in NumPy alone."""

@@ -1,4 +1,4 @@
-"""Reads certificates of mappings on any memories, and checks that they hold (docs/optimum.md)."""
+"""Checks certificates of mappings on any memories (docs/optimum_memories.md, 5)."""
 
 from __future__ import annotations
 

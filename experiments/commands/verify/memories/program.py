@@ -1,4 +1,4 @@
-"""The least cost over all tiles and orders, relaxed, in NumPy (docs/optimum.md, part 2).
+"""The least cost over all tiles and orders, relaxed, in NumPy (docs/optimum_memories.md).
 
 Tables have an axis for each dimension, with the classes of tiles that an element gets.
 """
