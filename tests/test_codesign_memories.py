@@ -199,7 +199,8 @@ def test_without_sizes_the_memories_above_the_array_change(name: str) -> None:
         if isinstance(each, MemoryElement) and isinstance(each.capacity_bits, int)
     }
     assert grid.technology.name == ("cmos40" if chip.word_bits == 8 else "cmos40-16bit")
-    assert Config("alexnet", hardware=name).mapper == "optimum:samples=0:nodes=100"
+    given = Config("alexnet", hardware=name)
+    assert (given.mapper, given.samples) == ("optimum:samples=0:nodes=100", 20_000)
 
 
 def test_without_a_memory_above_the_array_sizes_are_needed(tmp_path: Path) -> None:

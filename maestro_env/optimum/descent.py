@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,11 @@ def descent(space: Space, start: Points, value: float, budget: int) -> Asking:
     First single sizes, units and places in an order change, the best of all changes each time.
     Where none improves, two sizes of a dimension change, or a second change follows a good one.
     """
+    changes = _Changes(space)
     point, asked, improved = start, 0, True
     while improved and asked < budget:
         improved, followed = False, list[Points]()
-        for changed in _changes(space, point, followed):
+        for changed in changes.in_turn(point, followed):
             points = _distinct(space, point, changed)[: budget - asked]
             if not len(points):
                 continue
@@ -47,44 +48,59 @@ def descent(space: Space, start: Points, value: float, budget: int) -> Asking:
     return point, value
 
 
-def _changes(space: Space, point: Points, followed: list[Points]) -> Iterator[Iterator[Points]]:
-    """Yield what to try in turn; ``followed`` are the best of the first, once known."""
-    yield _singles(space, point)
-    yield _doubles(space, point)
-    for each in followed:
-        yield _singles(space, each)
-
-
-def _distinct(space: Space, point: Points, changed: Iterable[Points]) -> Points:
+def _distinct(space: Space, point: Points, changed: Points) -> Points:
     """Return the vectors of other mappings, each once."""
-    points = np.array([point, *changed])
+    points = np.concatenate([point[np.newaxis], changed])
     _, first = np.unique(space.identities(points), return_index=True)
-    return points[sorted(set(first.tolist()) - {0})]
+    return points[np.sort(first[first > 0])]
 
 
-def _singles(space: Space, point: Points) -> Iterator[Points]:
-    """Yield the vectors that differ in one entry."""
-    for column, parameter in enumerate(space.parameters):
-        moved = _moved if parameter.kind == "order" else _sizes
-        for choice in moved(parameter, int(point[column])):
-            changed = point.copy()
-            changed[column] = choice
-            yield changed
+class _Changes:
+    """What a descent tries: vectors int32[N, D] that differ in one entry or in two."""
 
+    def __init__(self, space: Space) -> None:
+        self._parameters = space.parameters
+        self._found: dict[tuple[int, int], NDArray[np.int64]] = {}
+        # Names of sizes end with their dimension.
+        by_dim = defaultdict(list)
+        for column, parameter in enumerate(space.parameters):
+            if parameter.is_size:
+                by_dim[parameter.name.rsplit("_", 1)[-1]].append(column)
+        self._pairs = [pair for columns in by_dim.values() for pair in combinations(columns, 2)]
 
-def _doubles(space: Space, point: Points) -> Iterator[Points]:
-    """Yield the vectors that differ in two sizes of a dimension, with which their names end."""
-    by_dim = defaultdict(list)
-    for column, parameter in enumerate(space.parameters):
-        if parameter.is_size:
-            by_dim[parameter.name.rsplit("_", 1)[-1]].append(column)
-    for columns in by_dim.values():
-        for pair in combinations(columns, 2):
-            near = (_near(space.parameters[column], int(point[column])) for column in pair)
-            for choices in product(*near):
-                changed = point.copy()
-                changed[list(pair)] = choices
-                yield changed
+    def in_turn(self, point: Points, followed: list[Points]) -> Iterator[Points]:
+        """Yield what to try in turn; ``followed`` are the best of the first, once known."""
+        yield self._singles(point)
+        yield self._doubles(point)
+        for each in followed:
+            yield self._singles(each)
+
+    def _singles(self, point: Points) -> Points:
+        """Return the vectors that differ in one entry."""
+        choices = [self._choices(column, int(at)) for column, at in enumerate(point)]
+        changed = np.repeat(point[np.newaxis], sum(map(len, choices)), axis=0)
+        columns = np.repeat(np.arange(len(choices)), [len(each) for each in choices])
+        changed[np.arange(len(changed)), columns] = np.concatenate(choices)
+        return changed
+
+    def _doubles(self, point: Points) -> Points:
+        """Return the vectors that differ in two sizes of a dimension."""
+        found = [np.empty((0, len(point)), dtype=np.int32)]
+        for pair in self._pairs:
+            near = [_near(self._parameters[column], int(point[column])) for column in pair]
+            choices = np.stack(np.meshgrid(*map(list, near), indexing="ij"), axis=-1).reshape(-1, 2)
+            changed = np.repeat(point[np.newaxis], len(choices), axis=0)
+            changed[:, pair] = choices
+            found.append(changed)
+        return np.concatenate(found)
+
+    def _choices(self, column: int, choice: int) -> NDArray[np.int64]:
+        """Return what an entry may change to."""
+        if (column, choice) not in self._found:
+            parameter = self._parameters[column]
+            moved = _moved if parameter.kind == "order" else _sizes
+            self._found[column, choice] = np.array([*moved(parameter, choice)], dtype=np.int64)
+        return self._found[column, choice]
 
 
 def _sizes(parameter: Parameter, choice: int) -> Iterable[int]:

@@ -92,6 +92,29 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   return best + charges_.at_mac();
 }
 
+// Most of the time goes here, often for few states.
+inline void Program::lower(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
+                           std::int64_t count) {
+  double* to = &costs.cost[static_cast<std::size_t>(at)];
+  const double* other = &others.cost[static_cast<std::size_t>(from)];
+  if (!costs.from.empty()) {
+    lower_traced(costs, at, others, from, count);
+    return;
+  }
+#pragma GCC ivdep
+  for (std::int64_t k = 0; k < count; ++k) to[k] = std::min(to[k], other[k]);
+}
+
+void Program::lower_traced(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
+                           std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto to = static_cast<std::size_t>(at + k), other = static_cast<std::size_t>(from + k);
+    if (others.cost[other] >= costs.cost[to]) continue;
+    costs.cost[to] = others.cost[other];
+    costs.from[to] = others.from[other];
+  }
+}
+
 // ---- Stages -------------------------------------------------------------------------------------
 
 void Program::begin() {
@@ -292,21 +315,6 @@ Program::Costs Program::unreachable() const {
   return costs;
 }
 
-void Program::lower(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
-                    std::int64_t count) {
-  double* to = &costs.cost[static_cast<std::size_t>(at)];
-  const double* other = &others.cost[static_cast<std::size_t>(from)];
-  if (costs.from.empty()) {
-    for (std::int64_t k = 0; k < count; ++k) to[k] = std::min(to[k], other[k]);
-    return;
-  }
-  for (std::int64_t k = 0; k < count; ++k) {
-    if (other[k] >= to[k]) continue;
-    to[k] = other[k];
-    costs.from[static_cast<std::size_t>(at + k)] = others.from[static_cast<std::size_t>(from + k)];
-  }
-}
-
 void Program::lower(Tables& tables, Open open, const Costs& others) {
   const auto [found, fresh] = tables.try_emplace(open, others);
   if (!fresh) lower(found->second, 0, others, 0, std::ssize(others.cost));
@@ -325,8 +333,13 @@ void Program::sweep(Costs& costs, LoopSet dims) const {
     const std::int64_t stride = grid_.stride(d), count = std::ssize(grid_.classes(d));
     if (!has(dims, static_cast<LoopId>(d)) || count == 1) continue;
     for (std::int64_t block = 0; block < grid_.states(); block += stride * count) {
-      for (std::int64_t i = 1; i < count; ++i) {
-        const std::int64_t to = block + i * stride;
+      if (!traced_) {
+        double* to = &costs.cost[static_cast<std::size_t>(block)];
+        for (std::int64_t k = stride; k < stride * count; ++k)
+          to[k] = std::min(to[k], to[k - stride]);
+        continue;
+      }
+      for (std::int64_t to = block + stride; to < block + stride * count; to += stride) {
         lower(costs, to, costs, to - stride, stride);
       }
     }

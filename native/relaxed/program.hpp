@@ -63,6 +63,8 @@ class Program {
   // Takes the lower costs of some states, in a row from one of either.
   static void lower(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
                     std::int64_t count);
+  static void lower_traced(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
+                           std::int64_t count);
   static void lower(Tables& tables, Open open, const Costs& others);
   std::size_t boundaries() const { return problem_.boundaries.size(); }
   Open of_tensor(TensorId tensor) const;

@@ -23,6 +23,7 @@ WITH_AREAS = tuple(name for name, each in TECHNOLOGIES.items() if each.has_areas
 
 _MAPPER = f"optimum:start=prior:samples={PROPOSALS}:nodes=200000"
 _OF_ANY_MEMORIES = "optimum:samples=0:nodes=100"
+_SAMPLES, _SAMPLES_OF_ANY_MEMORIES = 1000, 20_000
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,13 @@ class _Designs:
         f"mapper of every layer, as for run (default: {_MAPPER}; {_OF_ANY_MEMORIES} under "
         f"model {ANY_MEMORIES})",
     )
-    samples: int = option(1000, "evaluations per layer", least=1)
+    samples: int | None = option(
+        None,
+        f"evaluations per layer (default: {_SAMPLES}; {_SAMPLES_OF_ANY_MEMORIES} under model "
+        f"{ANY_MEMORIES}, where proofs take longer than they)",
+        least=1,
+        kind=int,
+    )
     seed: int = option(0, "seed of all searches")
 
 
@@ -94,6 +101,9 @@ class Config(AnyProblemConfig, _Designs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        levels = "levels" in MODELS[self.model].abilities
         if self.mapper is None:
-            mapper = _MAPPER if "levels" in MODELS[self.model].abilities else _OF_ANY_MEMORIES
-            object.__setattr__(self, "mapper", mapper)
+            object.__setattr__(self, "mapper", _MAPPER if levels else _OF_ANY_MEMORIES)
+        if self.samples is None:
+            samples = _SAMPLES if levels else _SAMPLES_OF_ANY_MEMORIES
+            object.__setattr__(self, "samples", samples)

@@ -68,6 +68,7 @@ def execute(config: Config) -> int:
 def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
     """Return the sweep of all accelerators, and a note on its mapper."""
     assert config.mapper is not None
+    assert config.samples is not None
     if config.mapper == "all" or "," in config.mapper:
         raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
     mappers, note = find_mappers("--mapper", config.mapper)
