@@ -36,8 +36,6 @@ from maestro_env.optimum.solving import Limits, opening, require_search, search_
 from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
-# What the search on any memories improves on: its own first mappings are not always better.
-_SAMPLING = "marl"
 OF_ANY_MEMORIES: Mapping[str, Any] = {"samples": 2_000, "nodes": 500, "front": 2_000}
 """Settings under the model ``hierarchy``, whose proofs take longer; samples are those of a mapper.
 """
@@ -255,8 +253,6 @@ class _LayerSearch:
             evaluator.evaluate(known.point[np.newaxis])
             self._add(evaluator)
             return "table", 0, known.bound
-        if "levels" not in goal.problem.abilities:
-            self._search(_SAMPLING, goal.objective, settings.samples)
         try:
             search = search_for(goal.problem, goal.objective)
         except OptimumError:

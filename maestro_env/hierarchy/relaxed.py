@@ -28,7 +28,7 @@ EXACT = 1.0
 """The ratio of classes of tiles that are not merged."""
 
 HANDY = 0.0
-"""Stands for divisors and halves alone: bounds do not hold for other tiles, traces need no more."""
+"""Stands for divisors, halves and equal shares: bounds do not hold for other tiles; for traces."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,15 @@ class Relaxation:
         ]
         self._native = _native.RelaxedProgram(*arguments)
 
-    def states(self, ratio: float) -> int:
-        """Return the size of the tables if classes are merged up to a ratio of their chunks."""
-        return self._native.states(self.units.extents.tolist(), ratio)
+    def states(self, ratio: float, box: UnitBox | None = None) -> int:
+        """Return the size of the tables if classes are merged up to a ratio of their chunks.
+
+        Args:
+            ratio: of the chunks.
+            box: with one tuple of units, which ``HANDY`` sizes suit.
+        """
+        units = [] if box is None else box.least.tolist()
+        return self._native.states(self.units.extents.tolist(), ratio, units)
 
     # ---- Costs ----------------------------------------------------------------------------------
 

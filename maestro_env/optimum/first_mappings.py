@@ -57,7 +57,7 @@ class FirstMappings:
         box, found = self._box(numbers), list[Points]()
         # Where no handy tiles fit, others may.
         for ratio in (HANDY, FINE, COARSE):
-            if self._relaxed.states(ratio) > _MOST_STATES:
+            if self._relaxed.states(ratio, box) > _MOST_STATES:
                 continue
             for weights in self._trials(box, ratio):
                 if len(loops := self._relaxed.trace(box, weights, ratio)):

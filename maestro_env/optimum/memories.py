@@ -38,9 +38,11 @@ _LINES, _LINES_OF_SEVERAL = 6, 1
 _PROBES = 12
 # More of outer tiles take long.
 _MOST_SPLITS = 2000
-# Values that a descent asks for, and how far above the best it may begin.
-_DESCENT = 12_000
-_HOPEFUL = 1.5
+# Random mappings, and how many of them are descended from.
+_SAMPLES, _STARTS = 5000, 4
+# Values that a descent asks for, a first one from those, and how far above the best it may begin.
+_DESCENT, _SHORT = 12_000, 3000
+_HOPEFUL = 10.0
 _STATES_A_NODE = 1000
 
 _Asking = Generator[Points, NDArray[np.float64], None]
@@ -190,6 +192,10 @@ class MemoriesSearch(ProofSearch):
         self._covered = True
 
     @property
+    def _parameters(self) -> int:
+        return len(self.problem.space.parameters)
+
+    @property
     def _width(self) -> int:
         """Numbers of a row of ``left``."""
         features = self._units.features(np.arange(0)).shape[1]
@@ -227,7 +233,7 @@ class MemoriesSearch(ProofSearch):
             points, self._finished = None, True
         self._waits = points is not None
         if points is None:
-            return np.empty((0, len(self.problem.space.parameters)), dtype=np.int32)
+            return np.empty((0, self._parameters), dtype=np.int32)
         return points
 
     def learn(self, values: NDArray[np.float64]) -> None:
@@ -263,18 +269,28 @@ class MemoriesSearch(ProofSearch):
     # ---- Steps ----------------------------------------------------------------------------------
 
     def _begin(self) -> _Asking:
-        """Descend from what is told, and from mappings with promising units."""
+        """Descend from what is told, from mappings with promising units, and from random ones."""
         if self.best_point is not None:
-            yield from descent(self.problem.space, self.best_point, self.best, _DESCENT)
+            yield from self._descend(self.best_point[np.newaxis])
         # Merged classes may promise a mapping where there is none.
         for ratio in (COARSE, HANDY):
             for each in self._first.best_units(ratio):
                 yield from self._probe(each)
             if math.isfinite(self.best):
-                return
-        # The smallest tiles fit, if any do.
-        smallest = np.zeros((1, len(self.problem.space.parameters)), dtype=np.int32)
-        yield from self._descend(smallest)
+                break
+        yield from self._sample()
+        if math.isinf(self.best):
+            # The smallest tiles fit, if any do.
+            yield from self._descend(np.zeros((1, self._parameters), dtype=np.int32))
+
+    def _sample(self) -> _Asking:
+        """Descend from random mappings, as what the program promises may be far off."""
+        points = self.problem.space.sample(_SAMPLES, np.random.default_rng(0))
+        values = yield points
+        for start in values.argsort(kind="stable")[:_STARTS]:
+            yield from self._descend(points[[start]], _SHORT)
+        if self.best_point is not None:
+            yield from self._descend(self.best_point[np.newaxis])
 
     def _probe(self, tuples: Numbers) -> _Asking:
         """Descend from the best of some mappings with one tuple of units."""
@@ -282,12 +298,12 @@ class MemoriesSearch(ProofSearch):
         if len(points):
             yield from self._descend(points)
 
-    def _descend(self, points: Points) -> _Asking:
+    def _descend(self, points: Points, budget: int = _DESCENT) -> _Asking:
         """Ask for the values of some vectors, and descend from the best."""
         values = yield points
         best = int(values.argmin())
         if values[best] <= _HOPEFUL * self.best and math.isfinite(values[best]):
-            yield from descent(self.problem.space, points[best], float(values[best]), _DESCENT)
+            yield from descent(self.problem.space, points[best], float(values[best]), budget)
 
     def _cover(self) -> None:
         """Let the queue have all mappings, if it has not yet."""

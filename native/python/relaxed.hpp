@@ -52,8 +52,7 @@ class RelaxedProgram {
     {
       const py::gil_scoped_release release;
       const std::lock_guard lock(mutex_);
-      relaxed::Program& used =
-          programs_.try_emplace(ratio, problem_, ratio, dividing_).first->second;
+      relaxed::Program& used = program(ratio, task.box);
       found = used.least(task.box, task.weights, task.limits, traced ? &loops : nullptr);
     }
     std::vector<Entries> entries;
@@ -62,6 +61,20 @@ class RelaxedProgram {
   }
 
  private:
+  // Of traces, one with sizes that suit the units of the box.
+  relaxed::Program& program(double ratio, const relaxed::Box& box) {
+    std::vector<relaxed::Counts> units;
+    for (int e = 0; ratio < 1 && e < problem_.elements(); ++e) {
+      if (problem_.is_memory(e)) continue;
+      if (box.units[e].least != box.units[e].most) {
+        units.clear();
+        break;
+      }
+      units.push_back(box.units[e].least);
+    }
+    return programs_.try_emplace({ratio, units}, problem_, ratio, dividing_, units).first->second;
+  }
+
   Task read(const Integers& least, const Integers& most, const Doubles& sharing,
             const Doubles& accesses, const Doubles& fills, const Doubles& steps,
             const std::pair<double, double>& limits, const Doubles& filling,
@@ -104,7 +117,8 @@ class RelaxedProgram {
   std::mutex mutex_;
   relaxed::Problem problem_;
   bool dividing_;
-  std::map<double, relaxed::Program> programs_;  // by the ratio of merged classes
+  // By the ratio of merged classes, and by units.
+  std::map<std::pair<double, std::vector<relaxed::Counts>>, relaxed::Program> programs_;
 };
 
 inline void bind_relaxed(py::module_& module) {
@@ -125,10 +139,11 @@ inline void bind_relaxed(py::module_& module) {
            py::arg("dividing"))
       .def_static(
           "states",
-          [](const relaxed::Counts& extents, double ratio) {
-            return relaxed::Grid(extents, ratio).states();
+          [](const relaxed::Counts& extents, double ratio,
+             const std::vector<relaxed::Counts>& units) {
+            return relaxed::Grid(extents, ratio, units).states();
           },
-          py::arg("extents"), py::arg("ratio"))
+          py::arg("extents"), py::arg("ratio"), py::arg("units"))
       .def("least", &RelaxedProgram::least, py::arg("ratio"), py::arg("traced"), py::arg("least"),
            py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("fills"),
            py::arg("steps"), py::arg("limits"), py::arg("filling"), py::arg("outer"));

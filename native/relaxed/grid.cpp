@@ -1,5 +1,6 @@
 #include "grid.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "../core/integers.hpp"
@@ -8,13 +9,32 @@ namespace gym::relaxed {
 
 namespace {
 
-// Divisors and halves, each a class.
-std::vector<Class> handy(std::int64_t extent) {
-  std::set<std::int64_t> sizes;
+using Sizes = std::set<std::int64_t>;
+
+// Divisors and halves.
+Sizes handy(std::int64_t extent) {
+  Sizes sizes;
   for (std::int64_t size = 1; size * size <= extent; ++size) {
     if (extent % size == 0) sizes.insert({size, extent / size});
   }
   for (std::int64_t half = extent; half > 1; half = ceil_div(half, 2)) sizes.insert(half);
+  return sizes;
+}
+
+// Each a class; and those of what each of some units gets, times units.
+std::vector<Class> handy(std::int64_t extent, int dim, const std::vector<Counts>& units) {
+  Sizes sizes = handy(extent);
+  std::int64_t all = 1;
+  for (const Counts& each : units) all *= each[dim];
+  if (all > 1) {
+    for (std::int64_t size : handy(ceil_div(extent, all))) {
+      sizes.insert(size);
+      for (auto fanout = units.rbegin(); fanout != units.rend(); ++fanout) {
+        size = std::min(extent, size * (*fanout)[dim]);
+        sizes.insert(size);
+      }
+    }
+  }
   std::vector<Class> found;
   for (const std::int64_t size : sizes) found.push_back({size, size});
   return found;
@@ -41,9 +61,9 @@ std::vector<Class> by_chunks(std::int64_t extent, double ratio) {
 
 }  // namespace
 
-Grid::Grid(const Counts& extents, double ratio) {
+Grid::Grid(const Counts& extents, double ratio, const std::vector<Counts>& units) {
   for (int d = kLoops - 1; d >= 0; --d) {
-    classes_[d] = ratio < 1 ? handy(extents[d]) : by_chunks(extents[d], ratio);
+    classes_[d] = ratio < 1 ? handy(extents[d], d, units) : by_chunks(extents[d], ratio);
     strides_[d] = states_;
     states_ *= std::ssize(classes_[d]);
   }

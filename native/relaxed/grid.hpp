@@ -19,8 +19,9 @@ struct Class {
 class Grid {
  public:
   // Classes are merged while the chunks of their sizes differ by at most this ratio; 1: never.
-  // Less: some sizes alone, for traces.
-  Grid(const Counts& extents, double ratio);
+  // Less: some sizes alone, for traces; also those that the units of some fan-outs, from the
+  // outside in, share equally.
+  Grid(const Counts& extents, double ratio, const std::vector<Counts>& units = {});
 
   std::int64_t states() const { return states_; }
   const std::vector<Class>& classes(int dim) const { return classes_[dim]; }

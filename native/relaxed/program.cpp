@@ -30,8 +30,11 @@ double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& ti
 
 }  // namespace
 
-Program::Program(const Problem& problem, double ratio, bool dividing)
-    : problem_(problem), grid_(problem.shape.extent, ratio), charges_(problem, grid_, dividing) {
+Program::Program(const Problem& problem, double ratio, bool dividing,
+                 const std::vector<Counts>& units)
+    : problem_(problem),
+      grid_(problem.shape.extent, ratio, units),
+      charges_(problem, grid_, dividing) {
   grid_.each(kAllLoops, [&](const auto& index) {
     Counts tile;
     double outputs = 1, steps = 1;

@@ -12,7 +12,8 @@ namespace gym::relaxed {
 
 class Program {
  public:
-  Program(const Problem& problem, double ratio, bool dividing);
+  // Of a box with these units, if any are given and the ratio is less than 1.
+  Program(const Problem& problem, double ratio, bool dividing, const std::vector<Counts>& units);
 
   std::int64_t states() const { return grid_.states(); }
 
