@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import benchmark
-from conftest import Main
 
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.experiments.problems.labels import Held
@@ -73,10 +71,3 @@ def test_a_program_gets_the_chip_with_all_its_memories(capsys: pytest.CaptureFix
         assert Layer(**layer).shape == problem.layer.shape
         choices = [len(each["values"]) for each in told["parameters"]]
         assert choices == problem.space.sizes.tolist()
-
-
-def test_methods_of_two_levels_are_refused(
-    assert_refused: Callable[[Main, list[str], str], None],
-) -> None:
-    told = "mapper library needs mappings of two levels"
-    assert_refused(benchmark, ["run", "library", SPLIT], told)
