@@ -9,13 +9,14 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
 import maestro_env
-from maestro_env.environments.named import EPISODE_LENGTH, TASKS
+from maestro_env.environments.named import CHIP_TASKS, EPISODE_LENGTH, TASKS
 from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.experiments.shown.plots import new_figure, save
 from maestro_env.experiments.shown.statistics import bootstrap_interval, iqm
 from maestro_env.mappers.parts.threads import one_thread
 
-flags, names = argparse.ArgumentParser(description=__doc__), [each.name for each in TASKS]
+flags, every = argparse.ArgumentParser(description=__doc__), (*TASKS, *CHIP_TASKS)
+names = [each.name for each in every]
 flags.add_argument("--task", default="edge-resnet18_l2-edp", choices=[*names, "all"])
 flags.add_argument("--samples", type=int, default=96_000, help="moves, in multiples of 8,000")
 flags.add_argument("--seeds", type=int, default=5, help="agents")
@@ -40,8 +41,9 @@ def rewards_of(method, copies, seed, name):
     return paid[:STEPS]
 
 
-for task in (each for each in TASKS if given.task in (each.name, "all")):
-    optimum = maestro_env.known_optimum(task.layer, task.objective, task.hardware).value
+for task in (each for each in every if given.task in (each.name, "all")):
+    env = gymnasium.make(task.id).unwrapped
+    optimum = maestro_env.known_optimum(env.problem, env.objective).value
     axes = (figure := new_figure((7, 3.5))).subplots()
     for method in ("random moves", "PPO"):
         starts, paid, ends = [], [], []

@@ -114,7 +114,9 @@ def known_entries() -> list[Entry]:
     layers = {layer.shape: layer for layer in all_layers()}
     entries = []
     for row in read_table():
-        hardware = PRESETS[row["hardware"]]
+        hardware = PRESETS.get(row["hardware"])
+        if hardware is None:  # It has more memories.
+            continue
         space = MapSpace(layers[row["layer"]], hardware, row["schema"], row["tiles"])
         vector = np.array(row["point"].split(), dtype=np.int32)
         entries.append((Mapped(Problem(space), vector), find_objective(row["objective"]).factors))

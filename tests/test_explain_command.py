@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import evaluate, explain, optimum, run
+from commands import evaluate, explain, optimum, report, run
+from run_helpers import load
 
 from maestro_env import (
     Mapping,
@@ -18,6 +19,7 @@ from maestro_env import (
     known_optimum,
 )
 from maestro_env.explanation import explain_mapping
+from maestro_env.models import find_accelerator, make_problems
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
 FLAGS = ["--layer=resnet18_l2", "--hardware=edge"]
@@ -127,3 +129,51 @@ def test_a_changed_record_is_refused(
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
     assert "optimum.json" in captured.err
+
+
+def test_the_best_known_mapping_on_a_chip_is_said_to_be_as_close_as_the_table_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chip, goal = find_accelerator("gemmini", "hierarchy"), find_objective("edp")
+    (task,) = make_problems([find_layer("mobilenetv2_l7")], chip, "hierarchy")
+    known = known_optimum(task, goal)
+    assert known is not None
+    mapping = task.space.decode(known.point)
+    cost, _ = task.evaluate_mapping(mapping)
+    assert cost is not None
+    assert cost.energy_nj is not None
+    path = tmp_path / "best.json"
+    path.write_text(task.space.json_of(mapping))
+    flags = [str(path), "--layer=mobilenetv2_l7", "--hardware=gemmini"]
+    assert explain(flags) == 0
+    gap = cost.latency_cycles * cost.energy_nj / known.bound - 1
+    first, second, third, *_ = shown(capsys).split("\n")
+    assert first.startswith("EDP ")
+    assert first.endswith(f" cycles x nJ, at most {gap:.2%} above the optimum")
+    assert (second, third[:14]) == ("", "mobilenetv2_l7")
+    # Nothing is known of other rules and of energy alone.
+    for other in ("--constraints=none", "--objective=energy"):
+        assert explain([*flags, other]) == 0
+        assert shown(capsys).startswith("mobilenetv2_l7 ")
+
+
+def test_a_run_of_optimum_on_any_memories_says_how_close_it_came(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, flags = tmp_path / "run", ["--layer=gemm:M=6,N=5,K=7", "--hardware=gemmini"]
+    assert optimum([*flags, f"--out={out}", "--nodes=1"]) == 0
+    above = shown(capsys).split("\n")[0]
+    record = load(out / "optimum.json")
+    found = record["found"]
+    gap = found["best"] / found["bound"] - 1
+    assert gap > 0
+    assert above.endswith(f", at most {gap:.2%} above the optimum")
+    assert explain([str(out)]) == 0
+    assert shown(capsys).split("\n")[:2] == [f"{above}, as its record says", ""]
+    # The record is of this objective alone.
+    assert explain([str(out), "--objective=latency"]) == 0
+    assert shown(capsys).startswith("gemm:M=6,N=5,K=7 ")
+    assert report([str(out), f"--out={tmp_path / 'page'}"]) == 0
+    page = (tmp_path / "page/report.md").read_text()
+    gap = found["best"] / max(found["bound"], record["objective"]["lower_bound"]) - 1
+    assert f" cycles x nJ, at most {gap:.2%} above the optimum\n" in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gzip
 import json
+import math
 import random
 from collections.abc import Callable
 from functools import cache
@@ -19,6 +20,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.verify import memories
 from maestro_env.experiments.commands.verify.certificate.check import verify
 from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
+from maestro_env.experiments.commands.verify.memories.check import _least_product
 from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
 from maestro_env.experiments.commands.verify.memories.program import Program, Task
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
@@ -183,6 +185,14 @@ def test_a_torn_file_is_refused(tmp_path: Path) -> None:
     for cut in (content[:-1], content[: len(content) // 2], content + b"x", b"{}\n"):
         with pytest.raises(CertificateError):
             checked(cut, tmp_path)
+
+
+def test_a_line_that_no_mapping_reaches_bounds_all() -> None:
+    # Latency from 5, energy from 3, and energy + 2 latency from 14: least where the last two meet.
+    bounds = [(0.0, 1.0, 5.0), (1.0, 0.0, 3.0), (1.0, 2.0, 14.0)]
+    assert _least_product(bounds, 1, 1) == 5.5 * 3
+    assert _least_product([*bounds, (1.0, 0.5, math.inf)], 1, 1) == math.inf
+    assert _least_product([(0.0, 1.0, math.inf), *bounds[1:]], 1, 1) == math.inf
 
 
 def test_units_that_cannot_be_listed_have_no_certificate(tmp_path: Path) -> None:

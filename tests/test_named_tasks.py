@@ -13,13 +13,14 @@ from gymnasium.utils.env_checker import check_env
 
 import maestro_env
 from maestro_env.base.errors import ArgumentTypeError, EnvError
+from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.making import context_layers
-from maestro_env.environments.named import CONTEXTS, EPISODE_LENGTH, TASKS
+from maestro_env.environments.named import CHIP_TASKS, CONTEXTS, EPISODE_LENGTH, TASKS
 from maestro_env.experiments.problems.drawn import HELD_MACHINE
 from maestro_env.experiments.problems.splits import named_problems
 from maestro_env.workloads.finding import models
 
-IDS = [each.id for each in (*TASKS, *CONTEXTS)]
+IDS = [each.id for each in (*TASKS, *CHIP_TASKS, *CONTEXTS)]
 
 
 def test_every_task_has_a_proven_optimum_and_a_problem_of_its_own() -> None:
@@ -28,6 +29,21 @@ def test_every_task_has_a_proven_optimum_and_a_problem_of_its_own() -> None:
         known = maestro_env.known_optimum(task.layer, task.objective, task.hardware)
         assert known is not None
         assert known.proven
+
+
+def test_tasks_on_chips_tell_the_best_known_value_its_bound_and_its_gap() -> None:
+    assert {task.hardware for task in CHIP_TASKS} == {"gemmini", "eyeriss", "simba"}
+    for task in CHIP_TASKS:
+        env = gymnasium.make(task.id, info="full").unwrapped
+        assert isinstance(env, MaestroImproveEnv)
+        assert env.problem.model == "hierarchy"
+        known = maestro_env.known_optimum(env.problem, env.objective)
+        assert known is not None
+        assert 0 <= known.gap <= 0.01
+        _, info = env.reset(seed=0)
+        told = [info[name] for name in ("optimum", "optimum_bound", "optimum_gap")]
+        assert told == [known.value, known.bound, known.gap]
+        assert info["regret"] == info["objective"] / known.value - 1 > 0
 
 
 @pytest.mark.parametrize("name", IDS)

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.pages.headline import above_optimum, found_line
+from maestro_env.experiments.proving.goal_optimum import recorded_optimum
+from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.mapping_files import (
     MappingConfig,
     is_nest,
@@ -26,6 +32,8 @@ from maestro_env.explanation import (
 )
 from maestro_env.explanation.pictures import port_figure, time_figure, traffic_figure
 from maestro_env.explanation.rendering import picture
+from maestro_env.mapspace.space import Points
+from maestro_env.optimum.known import optimum_in_table
 
 
 @dataclass(frozen=True)
@@ -45,11 +53,11 @@ class Config(MappingConfig):
 
 def execute(config: Config) -> int:
     """Read, explain, print, draw, and return the exit status."""
-    explanation = (_explained_nest if is_nest(config) else _explained)(config)
+    above, explanation = _explained_nest(config) if is_nest(config) else ("", _explained(config))
     directory = None if config.out is None else Path(config.out)
     if directory:
         ensure_directory(directory)
-    print_lines(*str(explanation).split("\n"))
+    print_lines(*((above, "") if above else ()), *str(explanation).split("\n"))
     if directory and drawn(lambda: _draw(explanation, directory, config.svg)):
         print_lines("", f"pictures: {directory}")
     return 0
@@ -64,11 +72,29 @@ def _explained(config: Config) -> Explanation:
     return explain_mapping(Problem(space), mapping, objective or "edp")
 
 
-def _explained_nest(config: Config) -> HierarchyExplanation:
-    """Explain a mapping on an accelerator with any memories."""
+def _explained_nest(config: Config) -> tuple[str, HierarchyExplanation]:
+    """Say how close a mapping on any memories is to the optimum, if that is known; explain it."""
     objective = _objective(config)
     mapping, problem = read_nest_mapped(config)
-    return explain_hierarchy(problem.space.evaluator, mapping, objective)
+    explanation = explain_hierarchy(problem.space.evaluator, mapping, objective)
+    judge = objective or find_objective(explanation.objective)
+    try:
+        points = problem.space.encode(mapping)[np.newaxis]
+    except MapSpaceError:
+        return "", explanation  # Bounds are of the space, which lacks it.
+    goal = Goal(problem, judge, problem.bound(judge))
+    return _above(goal, points, Path(config.file) / "optimum.json"), explanation
+
+
+def _above(goal: Goal, points: Points, path: Path) -> str:
+    """Say how far a vector is above the optimum, by the table or by the record of a proof."""
+    recorded, known = recorded_optimum(goal, path), optimum_in_table(goal.problem, goal.objective)
+    best = max(filter(None, (known, recorded)), key=lambda each: each.bound, default=None)
+    if best is None:
+        return ""
+    value = float(goal.problem.score(points, goal.objective)[0][0])
+    says = ", as its record says" if best is recorded else ""
+    return found_line(goal.objective, value, above_optimum(value, best, None) + says)
 
 
 def _objective(config: Config) -> Objective | None:

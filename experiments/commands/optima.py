@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import median
+from typing import Any, cast
 
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
+from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, unique
@@ -22,9 +27,10 @@ from maestro_env.experiments.store.claims import claimed, remove_abandoned
 from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.store.running import Running
 from maestro_env.mapspace.space import SCHEMAS
+from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, read_table
-from maestro_env.optimum.search import MOST_NODES, require_bounded
-from maestro_env.optimum.solving import Limits
+from maestro_env.optimum.search import MOST_NODES
+from maestro_env.optimum.solving import Limits, require_search
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 
@@ -38,7 +44,11 @@ class Config:
     """
 
     layers: str = option("all", "names of layers, separated by commas; all: every shape of the zoo")
-    hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)}, separated by commas")
+    hardware: str = option(
+        "unlimited,edge",
+        f"some of {', '.join(PRESETS)}, or with all memories {', '.join(chips_with('memories'))}, "
+        "separated by commas",
+    )
     objectives: str = option(
         "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)}, separated by commas"
     )
@@ -94,15 +104,22 @@ def cells_of(config: Config) -> list[OptimumCell]:
     shapes: dict[str, Layer] = {}
     for layer in named:
         shapes.setdefault(layer.shape, layer)
-    hardware = [look_up("hardware", name, PRESETS) for name in _names(config.hardware)]
-    flags = ProblemConfig(schema=config.schema)
+    hardware = [_accelerator(name) for name in _names(config.hardware)]
     cells = []
     for layer, machine, objective in product(shapes.values(), hardware, _names(config.objectives)):
         nameless = Layer(layer.operator, layer.extents, layer.stride)
+        schema = config.schema if has_levels(machine) else AUTO
+        flags = ProblemConfig(model=machine.MODEL, schema=schema)
         goal = make_goal(flags, nameless, machine, objective)
-        require_bounded(goal.require("levels"), goal.objective)
+        require_search(goal.problem, goal.objective)
         cells.append(OptimumCell(goal, layer.name))
     return cells
+
+
+def _accelerator(name: str) -> Accelerator:
+    chips = chips_with("memories")
+    look_up("hardware", name, {**PRESETS, **chips})
+    return find_accelerator(name, ANY_MEMORIES if name in chips else DEFAULT_MODEL)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -125,11 +142,11 @@ def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
 
 
 def _line(goal: Goal, optimum: KnownOptimum) -> dict[str, str]:
-    space = goal.require("levels").space
+    problem, space = goal.problem, cast(Any, goal.problem.space)
     return {
-        "layer": space.layer.shape,
-        "hardware": space.hardware.name,
-        "schema": space.schema,
+        "layer": problem.layer.shape,
+        "hardware": problem.hardware.name,
+        "schema": problem.schema,
         "tiles": space.tiles,
         "objective": goal.objective.name,
         "value": repr(optimum.value),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from maestro_env.experiments.pages.headline import found_line, place, taken_by
+from maestro_env.experiments.pages.headline import found_line, place, taken_by, within
 from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import (
@@ -137,8 +137,7 @@ def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
     if found.best is None or found.best_point is None:
         yield problem.why_nothing_fits() or "no valid mapping was found"
         return
-    above = "the proven optimum" if found.proven else f"at most {found.gap:.2%} above the optimum"
-    yield found_line(goal.objective, found.best, above + says)
+    yield found_line(goal.objective, found.best, within(found.gap) + says)
     yield place(str(problem.layer), goal)
     yield from taken_by(problem, found.best_point)
 

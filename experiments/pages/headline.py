@@ -39,9 +39,14 @@ def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | Non
     if optimum is None:
         return f"{significant(value / bound, 3)} x the lower bound" if bound else ""
     regret = float(optimum.regret(value))
-    if not optimum.proven:
-        return f"at most {regret:.2%} above the optimum"
-    return f"{regret:.2%} above the proven optimum" if regret else "the proven optimum"
+    if optimum.proven and regret:
+        return f"{regret:.2%} above the proven optimum"
+    return within(regret)
+
+
+def within(gap: float) -> str:
+    """Say how far a value is above the optimum at most, if it is a share above a bound of all."""
+    return f"at most {gap:.2%} above the optimum" if gap else "the proven optimum"
 
 
 def take(

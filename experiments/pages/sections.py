@@ -15,6 +15,7 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.pages.headline import within
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.versions import Versions
@@ -93,6 +94,11 @@ class Found:
     def gap(self) -> float | None:
         """How far this mapping is above the bound, as a share of it; 0 is proven."""
         return max(self.value / self.bound - 1, 0.0) if self.bound else None
+
+    @property
+    def above(self) -> str:
+        """How far it is above the optimum, as people read it; empty where no bound is known."""
+        return "" if self.gap is None else within(self.gap)
 
     @property
     def bottleneck(self) -> str:

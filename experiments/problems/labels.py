@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.environments.task import Task
+from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem, require
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
@@ -32,6 +34,7 @@ from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.versions import made_here
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.models import accelerator_record
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.layer import Layer
@@ -169,14 +172,14 @@ class Held(OptimumCell):
 
     def described(self) -> dict[str, Any]:
         """Return what it is, as JSON holds it."""
-        return {"problem": self.key, **described(self.goal.require("levels"), self.goal.objective)}
+        return {"problem": self.key, **described(self.goal.problem, self.goal.objective)}
 
 
 Problems = Mapping[str, Sequence[Held]]
 """Held problems by network."""
 
 
-def described(problem: Problem, objective: Objective) -> dict[str, Any]:
+def described(problem: AnyProblem, objective: Objective) -> dict[str, Any]:
     """Return what a program needs to know of a problem, as JSON holds it.
 
     A vector has a choice of each parameter: a number from 0, whose meaning is in ``values``.
@@ -188,7 +191,7 @@ def described(problem: Problem, objective: Objective) -> dict[str, Any]:
             "extents": dict(layer.extents),
             "stride": list(layer.stride),
         },
-        "hardware": problem.hardware.record(),
+        "hardware": accelerator_record(problem.hardware),
         "objective": objective.name,
         "parameters": [
             {"name": each.name, "kind": each.kind, "values": list(each.values)}
@@ -197,16 +200,18 @@ def described(problem: Problem, objective: Objective) -> dict[str, Any]:
     }
 
 
-def held(network: str, layer: Layer, machine: Hardware, objective: str) -> Held:
+def held(network: str, layer: Layer, machine: Accelerator, objective: str) -> Held:
     """Return the problem of a layer."""
     nameless = Layer(layer.operator, layer.extents, layer.stride)
-    return Held(make_goal(ProblemConfig(), nameless, machine, objective), layer.name, network)
+    config = ProblemConfig(model=machine.MODEL)
+    return Held(make_goal(config, nameless, machine, objective), layer.name, network)
 
 
 def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum]:
     """Return the optimum of every problem by its key; those that no table has are searched.
 
-    What has no valid mapping has no optimum. The user's cache keeps the searches: one goes on where
+    What has no valid mapping has no optimum. On any memories what the table has need not be proven:
+    to search again finds the same gap. The user's cache keeps the searches: one goes on where
     another has ended, and processes share the work.
 
     Args:
@@ -220,7 +225,7 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
     missing: dict[str, Held] = {}
     for each in problems:
         known = optimum_in_table(each.goal.problem, each.goal.objective)
-        if known is not None and known.proven:
+        if known is not None and (known.proven or "levels" not in each.goal.problem.abilities):
             found[each.key] = known
         else:
             missing.setdefault(each.key, each)

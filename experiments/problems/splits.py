@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 
+from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
@@ -21,6 +22,7 @@ from maestro_env.experiments.problems.labels import Held, Problems, held
 from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.models import ANY_MEMORIES, find_accelerator
 from maestro_env.workloads.finding import find_layer, find_network, models
 from maestro_env.workloads.layer import Layer
 
@@ -32,6 +34,12 @@ MOST_SAMPLES = 20_000
 """Of a search."""
 
 _LAYERS, _MACHINES, _HIDDEN = 30, 3, 60
+# Whose bounds are close.
+_CHIPS = {
+    "gemmini": ("bert_base_l4", "mobilenetv2_l7"),
+    "eyeriss": ("mobilenetv2_l22", "mobilenetv2_l40"),
+    "simba": ("mobilenetv2_l0", "mobilenetv2_l51"),
+}
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,17 @@ def named_problems() -> list[Held]:
     ]
 
 
+def chip_problems() -> list[Held]:
+    """Return layers on chips with all their memories; the table has their certified bounds."""
+    return [
+        each
+        for chip, layers in _CHIPS.items()
+        for each in _crossed(
+            "chips", map(find_layer, layers), [find_accelerator(chip, ANY_MEMORIES)]
+        )
+    ]
+
+
 def held_problems(network: str) -> list[Held]:
     """Return the problems of a held network, by its name in the zoo or its file.
 
@@ -134,7 +153,7 @@ def hidden_problems(seed: int) -> list[Held]:
     return unusual_problems(name, machines, _HIDDEN)
 
 
-def _crossed(network: str, layers: Iterable[Layer], machines: Sequence[Hardware]) -> list[Held]:
+def _crossed(network: str, layers: Iterable[Layer], machines: Sequence[Accelerator]) -> list[Held]:
     every = product(layers, machines, OBJECTIVES)
     return [held(network, layer, machine, objective) for layer, machine, objective in every]
 
@@ -158,6 +177,13 @@ SPLITS = {
         f"the {len(TASKS)} tasks that have names",
         lambda *_: _one(named_problems()),
         *(10_000, 5, 10**9),
+        held=False,
+    ),
+    "chips": Split(
+        f"{len(OBJECTIVES) * sum(map(len, _CHIPS.values()))} problems on chips with all their "
+        "memories, whose bounds are certified",
+        lambda *_: _one(chip_problems()),
+        *(10_000, 5, 20_000),
         held=False,
     ),
     "id": Split(

@@ -11,7 +11,9 @@ from maestro_env.base.errors import ModelError
 from maestro_env.experiments.proving.proof import bear_out, prove
 from maestro_env.experiments.proving.records import ProofRecord
 from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.shell.files import RecordError, check_same, read_record
 from maestro_env.experiments.store.claims import claimed
+from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.search import OptimumError, require_bounded
@@ -19,6 +21,23 @@ from maestro_env.optimum.solving import Limits
 
 # Counted, not timed: every run finds the same. They take about a second, of full17 several.
 _LIMITS = Limits(nodes=1_000_000)
+
+
+def recorded_optimum(goal: Goal, path: Path) -> KnownOptimum | None:
+    """Return what the record of a proof says of a goal; None without one, or if it is of another.
+
+    Raises:
+        RecordError: it cannot be read.
+    """
+    if not path.exists():
+        return None
+    begun, record = read_record(path, ANEW), ProofRecord(path, goal, {})
+    try:
+        check_same(path, begun, goal.describe())
+    except RecordError:
+        return None
+    record.read()
+    return record.found.optimum
 
 
 def find_optimum(

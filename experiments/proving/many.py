@@ -37,7 +37,7 @@ class OptimumCell:
         """Return where a directory keeps its record."""
         problem = self.goal.problem
         objective = distinct_name(self.goal.objective.name)
-        name = f"{problem.hardware.name}-{self.goal.problem.schema}-{objective}.json"
+        name = f"{distinct_name(problem.hardware.name)}-{problem.schema}-{objective}.json"
         return directory / "cells" / distinct_name(problem.layer.shape) / name
 
 
@@ -76,7 +76,8 @@ class Proof(Record[ProofState]):
     def ended(self) -> bool:
         """Whether the search need not go on."""
         record = self.kept
-        if record.left is None or not self.limits.reached(record.found.solution):
+        through = record.finished or self.limits.reached(record.found.solution)
+        if record.left is None or not through:
             return False
         return not (self.certified and record.found.proven and not record.found.certificate)
 

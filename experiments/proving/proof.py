@@ -75,6 +75,7 @@ def prove(
                 written = time.perf_counter()
     finally:
         with cli.undisturbed():
+            record.finished = search.finished and not found.proven
             record.write(found, search.left)
 
 

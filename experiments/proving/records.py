@@ -99,6 +99,8 @@ class ProofRecord:
         found: by the search so far.
         left: int32[B, N], boxes that it has not ruled out; None before it has begun.
         borne_out: whether its bound is what a search of this process has found.
+        finished: whether the search has ended without a proof, its boxes bounded as finely as they
+            can be.
     """
 
     def __init__(self, path: Path, goal: Goal, versions: Versions) -> None:
@@ -106,6 +108,7 @@ class ProofRecord:
         self.found: ProofState = ProofState()
         self.left: NDArray[np.int32] | None = None
         self.borne_out = True
+        self.finished = False
 
     def write(self, found: ProofState, left: NDArray[np.int32]) -> None:
         """Write what was found so far."""
@@ -120,6 +123,7 @@ class ProofRecord:
             **self._goal.describe(),
             "found": asdict(self.found),
             "proven": self.found.proven,
+            **({"finished": True} if self.finished else {}),
             "best": self._best(),
             "left": {"shape": list(self.left.shape), "boxes": boxes},
             "versions": self._versions,
@@ -136,7 +140,7 @@ class ProofRecord:
             left = _boxes(**begun["left"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
             raise DamagedError(f"{self.path} is not a search: {error}", way_out) from None
-        self.found, self.left = found, left
+        self.found, self.left, self.finished = found, left, begun.get("finished") is True
 
     def _best(self) -> dict[str, Any] | None:
         """Return the best mapping and its cost."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import ClassVar
 
 
@@ -22,3 +23,8 @@ class Accelerator(ABC):
     @abstractmethod
     def peak_macs_per_cycle(self) -> float:
         """MACs a cycle of all units together; infinite without a limit."""
+
+    @property
+    def deciding(self) -> Hashable:
+        """All that decides what mappings cost; names do not."""
+        return self

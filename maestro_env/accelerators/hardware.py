@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -123,6 +123,14 @@ class Hardware(Recomputed, Accelerator):
     def peak_macs_per_cycle(self) -> int:
         """MACs a cycle of all PEs together."""
         return self.num_pes * self.simd_lanes
+
+    @property
+    def deciding(self) -> tuple[float, ...]:
+        """All that decides what mappings cost."""
+        return (
+            *(self.num_pes, self.l1_bytes, self.l2_bytes, self.noc_bw, self.offchip_bw),
+            *(self.noc_latency, self.simd_lanes, self.word_bytes, *astuple(self.energies)),
+        )
 
     def area_um2(self, l1_bytes: float, l2_bytes: float) -> float:
         """Return the area with so much L1 in every PE and so much L2, as figures of mappings do.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from maestro_env import _native
@@ -377,6 +377,11 @@ class Hierarchy(Accelerator):
         """MACs a cycle of all units together; infinite if a fan-out has no limit."""
         fanouts = (each for each in self.elements if isinstance(each, FanoutElement))
         return self.mac.simd * math.prod(each.size or math.inf for each in fanouts)
+
+    @property
+    def deciding(self) -> Hierarchy:
+        """All that decides what mappings cost."""
+        return replace(self, name="")
 
     def native(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return elements and MAC units as the C++ core reads them."""

@@ -13,8 +13,12 @@ from maestro_env.accelerators.hierarchy import (
     Hierarchy,
     MemoryElement,
 )
+from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError
+
+# By bits of a word: technologies with energies of network and main memory.
+_USUAL = {8: "cmos40", 16: "cmos40-16bit"}
 
 
 def with_energies(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
@@ -37,6 +41,21 @@ def with_energies(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
     ]
     mac = replace(hierarchy.mac, pj=hierarchy.mac.pj or mac_pj)
     return replace(hierarchy, elements=elements, mac=mac)
+
+
+def with_usual_energies(hierarchy: Hierarchy) -> Hierarchy:
+    """Return an accelerator without energies with those that commands give it.
+
+    They are of a technology of its words, which the name then says. None has them where the
+    technology does not know all of its memories.
+    """
+    technology = TECHNOLOGIES.get(_USUAL.get(hierarchy.word_bits, ""))
+    if has_energies(hierarchy) or technology is None:
+        return hierarchy
+    try:
+        return priced(hierarchy, technology)
+    except HardwareError:
+        return hierarchy
 
 
 def priced(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:

@@ -85,9 +85,10 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
       if nothing was evaluated, as after a reset.
     * `objective` (float): of this mapping, infinite unless it is valid.
 
-    With `info="full"` also `best_objective`; `optimum` and `optimum_bound`, the value and bound of
-    `known_optimum`; `regret`, objective / `optimum` - 1; `vector`, int32[D], zeros if nothing was
-    evaluated; and every figure of `maestro_env.METRICS` as a float. What is not known is NaN.
+    With `info="full"` also `best_objective`; `optimum`, `optimum_bound` and `optimum_gap`, the
+    value, bound and gap of `known_optimum`; `regret`, objective / `optimum` - 1; `vector`,
+    int32[D], zeros if nothing was evaluated; and every figure of `maestro_env.METRICS` as a float.
+    What is not known is NaN.
 
     The environment's attributes `vector`, `mapping`, `cost`, `best_objective`, `best_vector`,
     `best_mapping` and `best_cost` tell the rest; they are computed when they are read. The best are

@@ -65,6 +65,7 @@ def full_information(
     return {
         "optimum": optimum,
         "optimum_bound": bound,
+        "optimum_gap": optimum / bound - 1,
         "regret": regret(value, optimum),
         "vector": vector,
         **dict(zip(_native.METRICS, columns, strict=True)),

@@ -17,6 +17,7 @@ from maestro_env.environments.improving import MaestroImproveEnv, MaestroImprove
 from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.models import find_accelerator
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 
@@ -163,16 +164,18 @@ def _arguments(named: str, others: dict[str, Any]) -> dict[str, Any]:
     what = look_up("id", named, NAMED)
     fixed: dict[str, Any]
     if isinstance(what, Context):
-        fixed = {"layers": context_layers(what), "objective": "edp"}
+        fixed = {"layers": context_layers(what), "objective": "edp", "hardware": what.hardware}
     else:
+        accelerator = find_accelerator(what.hardware, what.model)
         fixed = {"layer": what.layer, "objective": what.objective}
+        fixed |= {"model": what.model, "hardware": accelerator}
     for name in ("layer", "layers", "hardware", "objective"):
         if name in others:
             raise EnvError(
                 f"{name} is {quoted(others[name])}; allowed: none, as {named} says what it is; "
                 "MaestroImprove-v1 takes it"
             )
-    return {**fixed, "hardware": what.hardware, "episode_length": EPISODE_LENGTH, **others}
+    return {**fixed, "episode_length": EPISODE_LENGTH, **others}
 
 
 def _convolutions(layers: Iterable[Layer]) -> dict[str, Layer]:

@@ -47,8 +47,8 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     Gymnasium's own vectors then have that of the reset, and this one as ``final_info`` only. It has
     arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's mask
     (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and episodes),
-    ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and ``vector``, int32[N,
-    D].
+    ``optimum``, ``optimum_bound``, ``optimum_gap``, ``regret`` and all figures, float64[N], and
+    ``vector``, int32[N, D].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a

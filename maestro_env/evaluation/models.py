@@ -14,6 +14,7 @@ from maestro_env.base.registry import by_name, look_up
 ABILITIES: Mapping[str, str] = {
     "levels": "mappings of two levels",
     "proof": "proven optima",
+    "known": "optima or bounds in the table",
     "explanation": "figures that add up to its totals",
     "windows": "tiles of windows",
     "guard": "a guard",
@@ -71,7 +72,9 @@ class CostModel:
 _TWO_LEVELS = "maestro_env.models.two_levels:TwoLevels"
 
 MODELS: Mapping[str, CostModel] = by_name(
-    CostModel("exact", _TWO_LEVELS, frozenset({"levels", "proof", "explanation", "windows"})),
+    CostModel(
+        "exact", _TWO_LEVELS, frozenset({"levels", "proof", "known", "explanation", "windows"})
+    ),
     CostModel(
         "maestro",
         _TWO_LEVELS,
@@ -80,7 +83,9 @@ MODELS: Mapping[str, CostModel] = by_name(
         extended=True,
         own_energies=True,
     ),
-    CostModel("hierarchy", "maestro_env.models.hierarchy:AnyMemories", frozenset({"explanation"})),
+    CostModel(
+        "hierarchy", "maestro_env.models.hierarchy:AnyMemories", frozenset({"known", "explanation"})
+    ),
 )
 """The cost models by name; docs/models.md compares them.
 

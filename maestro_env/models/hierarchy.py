@@ -12,10 +12,9 @@ from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
-from maestro_env.accelerators.pricing import area_um2, has_energies, priced
-from maestro_env.accelerators.technologies import TECHNOLOGIES
+from maestro_env.accelerators.pricing import area_um2, has_energies, with_usual_energies
 from maestro_env.accelerators.technology import Technology
-from maestro_env.base.errors import HardwareError, MapSpaceError, ModelError, printable, quoted
+from maestro_env.base.errors import MapSpaceError, ModelError, printable, quoted
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.models import models_with
@@ -27,8 +26,6 @@ from maestro_env.models.room import Room
 from maestro_env.workloads.layer import Layer
 
 _WIDTH = 80
-# By bits of a word: technologies with energies of network and main memory.
-_TECHNOLOGIES = {8: "cmos40", 16: "cmos40-16bit"}
 
 
 class AnyMemories(Room):
@@ -98,17 +95,8 @@ class AnyMemories(Room):
         yield from wrap(f"model {self.model}: {', '.join(parts)}", _WIDTH)
 
     def with_energies(self, accelerator: Hierarchy) -> Hierarchy:
-        """Return it with energies of a technology of its words, which the name then says.
-
-        None has them where the technology does not know all of its memories.
-        """
-        technology = TECHNOLOGIES.get(_TECHNOLOGIES.get(accelerator.word_bits, ""))
-        if has_energies(accelerator) or technology is None:
-            return accelerator
-        try:
-            return priced(accelerator, technology)
-        except HardwareError:
-            return accelerator
+        """Return what ``with_usual_energies`` returns."""
+        return with_usual_energies(accelerator)
 
     def has_energies(self, accelerator: Hierarchy) -> bool:
         """Say whether its file has any energy."""

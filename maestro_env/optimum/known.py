@@ -1,5 +1,7 @@
 """Known optima: the least cost of the zoo's layers, found and proven (docs/optimum.md).
 
+On chips with all their memories they are the best mappings known, with certified bounds.
+
 ``table.csv`` beside this file has a line for every problem and objective;
 ``maestro-env optima --write`` makes it.
 """
@@ -8,18 +10,21 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.pricing import with_usual_energies
 from maestro_env.base.errors import ArgumentTypeError, quoted
+from maestro_env.base.registry import by_name
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
@@ -29,11 +34,14 @@ from maestro_env.workloads.layer import Layer
 
 TABLE = Path(__file__).with_name("table.csv")
 KEY = ("layer", "hardware", "schema", "tiles", "objective")
-"""Columns that name a problem and an objective; hardware by the name of its preset."""
+"""Columns that name a problem and an objective; hardware as ``accelerator_named`` takes it.
+
+Where accelerators have any memories, there is but one schema, without a name.
+"""
 
 COLUMNS = (*KEY, "value", "bound", "point", "nodes", "seconds", "certificate")
 
-_Key = tuple[str, tuple[float, ...], str, str, tuple[str, ...]]
+_Key = tuple[str, str, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +87,8 @@ def known_optimum(
     """Return the optimum of a problem from the table; None if the table does not have it.
 
     It is looked up by what decides it: model, schema, tiles, the layer's shape, the hardware's
-    figures and the objective's factors. Names do not matter.
+    figures and the objective's factors. Names do not matter. Chips with all their memories are
+    there with the energies that commands give them.
 
     Args:
         problem: or a layer, as ``find_layer`` takes it, which stands for the problem that
@@ -105,12 +114,17 @@ def known_optimum(
 
 def optimum_in_table(problem: AnyProblem, objective: Objective) -> KnownOptimum | None:
     """Return what ``known_optimum`` does of a problem and an objective."""
-    if "proof" not in problem.abilities:
+    if "known" not in problem.abilities:
         return None
-    space = cast(Problem, problem).space
-    key = _key(space.layer.shape, space.hardware, space.schema, space.tiles, objective)
-    row = _table().get(key)
-    if row is None:
+    space: Any = problem.space
+    key = _key(problem.layer.shape, problem.schema, space.tiles, objective)
+    deciding = problem.hardware.deciding
+    alike = (
+        each
+        for each in _table().get(key, ())
+        if accelerator_named(each["hardware"]).deciding == deciding
+    )
+    if (row := next(alike, None)) is None:
         return None
     return KnownOptimum(
         value=float(row["value"]),
@@ -134,24 +148,26 @@ def read_table() -> list[dict[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
+def accelerator_named(name: str) -> Accelerator:
+    """Return the accelerator that a line of the table names: a preset, or a chip with energies."""
+    return PRESETS[name] if name in PRESETS else _chips()[name]
+
+
 @cache
-def _table() -> Mapping[_Key, dict[str, str]]:
-    return {
-        _key(
-            row["layer"],
-            PRESETS[row["hardware"]],
-            row["schema"],
-            row["tiles"],
-            find_objective(row["objective"]),
-        ): row
-        for row in read_table()
-    }
+def _chips() -> Mapping[str, Accelerator]:
+    return by_name(*(with_usual_energies(find_hierarchy(name)) for name in chips_with("memories")))
 
 
-def _key(layer: str, hardware: Hardware, schema: str, tiles: str, objective: Objective) -> _Key:
-    figures = (
-        *(hardware.num_pes, hardware.l1_bytes, hardware.l2_bytes, hardware.noc_bw),
-        *(hardware.offchip_bw, hardware.noc_latency, hardware.simd_lanes),
-        *(hardware.word_bytes, *astuple(hardware.energies)),
-    )
-    return layer, figures, schema, tiles, tuple(sorted(objective.factors))
+@cache
+def _table() -> Mapping[_Key, Sequence[dict[str, str]]]:
+    """Return lines of all accelerators; chips are read only for a problem that may be theirs."""
+    found: dict[_Key, list[dict[str, str]]] = {}
+    for row in read_table():
+        objective = find_objective(row["objective"])
+        key = _key(row["layer"], row["schema"], row["tiles"], objective)
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def _key(layer: str, schema: str, tiles: str, objective: Objective) -> _Key:
+    return layer, schema, tiles, tuple(sorted(objective.factors))

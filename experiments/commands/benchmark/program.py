@@ -19,7 +19,6 @@ import numpy as np
 
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.problem import require
 from maestro_env.experiments.commands.benchmark.talking import Program, ProgramError
 from maestro_env.experiments.problems.labels import described
 from maestro_env.experiments.search.goals import integers
@@ -95,10 +94,9 @@ def _say(program: Program, told: dict[str, Any]) -> None:
 
 def _told(evaluator: Evaluator, budget: int, seed: int) -> dict[str, Any]:
     """Return what a program learns of a problem, as JSON holds it."""
-    problem = require(evaluator.problem, "levels", "a program")
     return {
         "format": FORMAT,
-        **described(problem, evaluator.objective),
+        **described(evaluator.problem, evaluator.objective),
         "budget": budget,
         "seed": seed,
     }

@@ -218,6 +218,8 @@ def _least_product(bounds: list[tuple[float, float, float]], latency: int, energ
     It is at the least latency, or where two of them meet: between two such places the energy falls
     along a line, and the product of powers of the two first rises.
     """
+    if any(math.isinf(bound) for *_, bound in bounds):
+        return math.inf  # No mapping is as good as what lines were told to look for.
     least = max(bound / t for e, t, bound in bounds if not e)
     if not energy:
         return float(least**latency)
