@@ -1,16 +1,20 @@
-"""Mappings on any memories to begin a search with: paths through the relaxed program."""
+"""First mappings of a search on any memories: of the relaxed program, and random ones."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.hierarchy.relaxed import HANDY, Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox, UnitTuples
 from maestro_env.mapspace.space import Points
+from maestro_env.optimum.descent import descent
 from maestro_env.optimum.line_bounds import LineBounds, weighed
+from maestro_env.optimum.search import ProofSearch
 
 COARSE, FINE = 2.0, 1.25
 """Ratios of merged classes: to compare many units, and to find a mapping."""
@@ -21,10 +25,18 @@ _MOST_STATES = 200_000
 # Trades that are tried: of energy for latency, about what they are of either, and of ports.
 _TRADES = (0.5, 2.0)
 _PORTS = 2
+# Random mappings, and how many of them are descended from.
+_SAMPLES, _STARTS = 5000, 4
+# Values that a descent asks for, a first one from those, and how far above the best it may begin.
+_DESCENT, _SHORT = 12_000, 3000
+_HOPEFUL = 10.0
+
+Asking = Generator[Points, NDArray[np.float64], None]
+"""Yields int32[N, D] vectors, and is sent their values, float64[N], once the search has them."""
 
 
 class FirstMappings:
-    """Promising units, and mappings with them whose tiles divide what they cut.
+    """Mappings with promising units, and random ones, from which a search descends.
 
     Args:
         problem: of the mappings.
@@ -35,7 +47,47 @@ class FirstMappings:
     def __init__(self, problem: HierarchyProblem, units: UnitTuples, bounds: LineBounds) -> None:
         self._problem, self._units, self._bounds = problem, units, bounds
 
-    def best_units(self, ratio: float) -> list[Numbers]:
+    def begin(self, search: ProofSearch) -> Asking:
+        """Descend from what is told, from mappings with promising units, and from random ones."""
+        if search.best_point is not None:
+            yield from self._descend(search.best_point[np.newaxis], search)
+        # Merged classes may promise a mapping where there is none.
+        for ratio in (COARSE, HANDY):
+            for each in self._best_units(ratio):
+                yield from self.probe(each, search)
+            if math.isfinite(search.best):
+                break
+        yield from self._sample(search)
+        if math.isinf(search.best):
+            # The smallest tiles fit, if any do.
+            smallest = np.zeros((1, len(self._problem.space.parameters)), dtype=np.int32)
+            yield from self._descend(smallest, search)
+
+    def probe(self, tuples: Numbers, search: ProofSearch) -> Asking:
+        """Descend from the best of some mappings with one tuple of units."""
+        points = self._points(tuples)
+        if len(points):
+            yield from self._descend(points, search)
+
+    def _sample(self, search: ProofSearch) -> Asking:
+        """Descend from random mappings, as what the program promises may be far off."""
+        points = self._problem.space.sample(_SAMPLES, np.random.default_rng(0))
+        values = yield points
+        for start in values.argsort(kind="stable")[:_STARTS]:
+            yield from self._descend(points[[start]], search, _SHORT)
+        if search.best_point is not None:
+            yield from self._descend(search.best_point[np.newaxis], search)
+
+    def _descend(self, points: Points, search: ProofSearch, budget: int = _DESCENT) -> Asking:
+        """Ask for the values of some vectors, and descend from the best."""
+        values = yield points
+        best = int(values.argmin())
+        if values[best] <= _HOPEFUL * search.best and math.isfinite(values[best]):
+            yield from descent(self._problem.space, points[best], float(values[best]), budget)
+
+    # ---- Paths through the program --------------------------------------------------------------
+
+    def _best_units(self, ratio: float) -> list[Numbers]:
         """Follow the most promising halves of all units down to some tuples."""
         beam = [np.arange(len(self._units.tuples))] if len(self._units.tuples) else []
         while any(len(each) > 1 for each in beam):
@@ -52,7 +104,7 @@ class FirstMappings:
         # Where latency does not count, units that share words are many, too.
         return float(least ** max(0.1, energy) * cycles ** max(0.1, latency))
 
-    def points(self, numbers: Numbers) -> Points:
+    def _points(self, numbers: Numbers) -> Points:
         """Return vectors of mappings with one tuple of units, int32[N, D]."""
         box, found = self._box(numbers), list[Points]()
         # Where no handy tiles fit, others may.

@@ -17,10 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env.base.checks import require_type
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.hierarchy.relaxed import HANDY, Relaxation, Weights
+from maestro_env.hierarchy.relaxed import Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.descent import descent
 from maestro_env.optimum.first_mappings import COARSE, FirstMappings
 from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, LineBounds
 from maestro_env.optimum.lines import Line, least_product, powers_of
@@ -38,14 +37,8 @@ _LINES, _LINES_OF_SEVERAL = 6, 1
 _PROBES = 12
 # More of outer tiles take long.
 _MOST_SPLITS = 2000
-# Random mappings, and how many of them are descended from.
-_SAMPLES, _STARTS = 5000, 4
-# Values that a descent asks for, a first one from those, and how far above the best it may begin.
-_DESCENT, _SHORT = 12_000, 3000
-_HOPEFUL = 10.0
 _STATES_A_NODE = 1000
 
-_Asking = Generator[Points, NDArray[np.float64], None]
 _Steps = Generator[Points | None, NDArray[np.float64], None]
 
 
@@ -208,7 +201,7 @@ class MemoriesSearch(ProofSearch):
         """
         if self._covered:
             return
-        steps = self._begin()
+        steps = self._first.begin(self)
         points = next(steps, None)
         while points is not None:
             self._waits = True
@@ -268,43 +261,6 @@ class MemoriesSearch(ProofSearch):
 
     # ---- Steps ----------------------------------------------------------------------------------
 
-    def _begin(self) -> _Asking:
-        """Descend from what is told, from mappings with promising units, and from random ones."""
-        if self.best_point is not None:
-            yield from self._descend(self.best_point[np.newaxis])
-        # Merged classes may promise a mapping where there is none.
-        for ratio in (COARSE, HANDY):
-            for each in self._first.best_units(ratio):
-                yield from self._probe(each)
-            if math.isfinite(self.best):
-                break
-        yield from self._sample()
-        if math.isinf(self.best):
-            # The smallest tiles fit, if any do.
-            yield from self._descend(np.zeros((1, self._parameters), dtype=np.int32))
-
-    def _sample(self) -> _Asking:
-        """Descend from random mappings, as what the program promises may be far off."""
-        points = self.problem.space.sample(_SAMPLES, np.random.default_rng(0))
-        values = yield points
-        for start in values.argsort(kind="stable")[:_STARTS]:
-            yield from self._descend(points[[start]], _SHORT)
-        if self.best_point is not None:
-            yield from self._descend(self.best_point[np.newaxis])
-
-    def _probe(self, tuples: Numbers) -> _Asking:
-        """Descend from the best of some mappings with one tuple of units."""
-        points = self._first.points(tuples)
-        if len(points):
-            yield from self._descend(points)
-
-    def _descend(self, points: Points, budget: int = _DESCENT) -> _Asking:
-        """Ask for the values of some vectors, and descend from the best."""
-        values = yield points
-        best = int(values.argmin())
-        if values[best] <= _HOPEFUL * self.best and math.isfinite(values[best]):
-            yield from descent(self.problem.space, points[best], float(values[best]), budget)
-
     def _cover(self) -> None:
         """Let the queue have all mappings, if it has not yet."""
         if self._covered:
@@ -330,7 +286,7 @@ class MemoriesSearch(ProofSearch):
                 self._final.append(node)
             if len(node.tuples) == 1 and node.fineness == _SOME_FINEST and probes:
                 probes -= 1
-                yield from self._probe(node.tuples)
+                yield from self._first.probe(node.tuples, self)
             yield None
         self._final += self._open
         self._open = []
