@@ -28,12 +28,6 @@ def table(shown: str) -> list[list[str]]:
     return [row for row in rows if row[0] in own_mappers()]
 
 
-@pytest.fixture(autouse=True)
-def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
-
-
 @pytest.fixture(scope="module")
 def exploited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("audit") / "run"

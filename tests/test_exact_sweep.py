@@ -139,12 +139,12 @@ def sweep(total: int, seed: int) -> Tally:
     return tally
 
 
-def test_30_000_random_mappings_break_no_invariant() -> None:
-    tally = sweep(30_000, seed=0)
-    assert tally.evaluated >= 30_000
-    assert tally.ok > 10_000
-    assert min(tally.kept_in_l2, tally.read_again) > 1000
-    assert tally.near_peak > 10
+def test_10_000_random_mappings_break_no_invariant() -> None:
+    tally = sweep(10_000, seed=0)
+    assert tally.evaluated >= 10_000
+    assert tally.ok > 3_300
+    assert min(tally.kept_in_l2, tally.read_again) > 330
+    assert tally.near_peak > 3
 
 
 @pytest.mark.slow
