@@ -99,6 +99,7 @@ def test_a_run_without_valid_mapping(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert table(capsys.readouterr().out) == [["random", "0", "no valid mapping"]]
 
 
+@pytest.mark.slow
 def test_problems_of_a_comparison_have_a_table_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,6 +80,7 @@ def test_planted_groups_end_up_in_the_file(
     assert (lines["groups"], lines["plot"]) == (str(out), str(out.with_suffix(".png")))
 
 
+@pytest.mark.slow
 def test_samples_are_spent_once_whatever_is_made_of_them(
     cache: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

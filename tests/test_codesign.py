@@ -431,6 +431,7 @@ def test_a_search_of_a_quarter_comes_near_the_front(tmp_path: Path) -> None:
     assert hypervolume(figures_of(part), corner) > 0.8 * full
 
 
+@pytest.mark.slow
 def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     out = tmp_path / "all"

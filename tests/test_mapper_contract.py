@@ -30,7 +30,7 @@ from maestro_env.mapspace.space import Points
 
 # --- Mappers ------------------------------------------------------------------------------------
 
-BUDGET = 150
+BUDGET = 120
 SEED = 5
 
 

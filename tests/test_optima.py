@@ -170,6 +170,7 @@ def machine(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_tables_and_plots_of_a_comparison_show_the_optimum(
     tmp_path: Path, machine: Path, rendering: Any
 ) -> None:
