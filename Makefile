@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.?pp native/*/*/*.?pp)
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
+# Modules are compiled once, not by each of the processes that tests begin.
+unexport PYTHONDONTWRITEBYTECODE
 # Python with the packages of build/sanitized, and tests of what they do in the core.
 SANITIZED = PYTHONPATH=$(CURDIR)/build/sanitized ASAN_OPTIONS=detect_leaks=0 \
 	LD_PRELOAD="$(foreach each,asan stdc++,$(shell g++ -print-file-name=lib$(each).so))" $(BIN)/python

@@ -3,25 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 Main = Callable[[Sequence[str]], int]
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile(
-    "any machine", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("any machine")
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw few examples of each property, and more of them where slow tests run."""
+    settings.register_profile(
+        "gate",
+        # How long an example takes says more about the machine than about the code.
+        deadline=None,
+        max_examples=10 if config.option.markexpr == "not slow" else 60,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("gate")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rendering() -> Iterator[Callable[[], AbstractContextManager[Any]]]:
+    """Leave pictures empty outside of a context: to render them is most of what commands take."""
+    from matplotlib.figure import Figure
+
+    rendering = partial(patch.object, Figure, "savefig", Figure.savefig)
+    with patch.object(Figure, "savefig", lambda _, file, **__: Path(file).touch()):
+        yield rendering
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _asked_once() -> Iterator[None]:
+    """Ask for the commit and for versions of packages once, not in every command."""
+    from maestro_env.experiments.store import versions
+
+    once = {name: cache(getattr(versions, name)) for name in ("_commit", "version")}
+    with patch.multiple(versions, **once):
+        yield
 
 
 @pytest.fixture
-def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave pictures empty: rendering is matplotlib's, and takes most of the time of a command."""
-    savefig = "matplotlib.figure.Figure.savefig"
-    monkeypatch.setattr(savefig, lambda _, file, **__: Path(file).touch())
+def rendered(rendering: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
+    """Render the pictures that a test looks at."""
+    with rendering():
+        yield
 
 
 @pytest.fixture

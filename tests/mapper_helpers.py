@@ -48,7 +48,12 @@ SPENDERS = [name for name in own_mappers() if name not in (*PROVERS, *_MISSING)]
 TRACES = json.loads((Path(__file__).parent / "data" / "traces.json").read_text())
 QUICK = [f"{name}:{_QUICK[name]}" if name in _QUICK else name for name in SPENDERS]
 
-every_mapper = pytest.mark.parametrize("mapper", QUICK, ids=SPENDERS)
+# A sample of Optuna takes longer than hundreds of most others; test_optuna.py has its searches.
+CASES = [
+    pytest.param(text, id=name, marks=[pytest.mark.slow] * (name == "optuna"))
+    for name, text in zip(SPENDERS, QUICK, strict=True)
+]
+every_mapper = pytest.mark.parametrize("mapper", CASES)
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
@@ -496,7 +496,6 @@ def test_what_cannot_be_said_is_refused(
 PIECES = ["", "9" * 30, "-1", "0", "x", "[]", "{}", "inf", "1e99", "~", "|", "'", "main", "!Memory"]
 
 
-@settings(max_examples=60)
 @given(st.sampled_from([TIMELOOP, ACCELFORGE]), st.data())
 def test_damaged_files_end_in_an_error_of_ours(read: Read, text: str, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):

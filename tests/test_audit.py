@@ -28,12 +28,6 @@ def table(shown: str) -> list[list[str]]:
     return [row for row in rows if row[0] in own_mappers()]
 
 
-@pytest.fixture(autouse=True)
-def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
-
-
 @pytest.fixture(scope="module")
 def exploited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("audit") / "run"
@@ -105,6 +99,7 @@ def test_a_run_without_valid_mapping(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert table(capsys.readouterr().out) == [["random", "0", "no valid mapping"]]
 
 
+@pytest.mark.slow
 def test_problems_of_a_comparison_have_a_table_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

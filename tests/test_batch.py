@@ -260,6 +260,7 @@ print(kilobytes("VmHWM:") - before - results, points.nbytes // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_a_batch_takes_no_memory_but_that_of_points_and_results() -> None:
     command = [sys.executable, "-c", MEMORY_OF_BATCHES]

@@ -260,6 +260,7 @@ def test_scores_are_best_values_by_proven_optima(capsys: pytest.CaptureFixture[s
         assert found["optimum", *name, "5000"] == (1.0, pytest.approx(share, abs=1e-4))
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_searched_again_and_jobs_change_no_byte(place: Path) -> None:
     assert run("--seeds=3") == 0
     before = records()
@@ -461,6 +462,7 @@ def test_a_program_without_this_package_enters(capsys: pytest.CaptureFixture[str
     assert records("mine") == before
 
 
+@pytest.mark.slow
 def test_a_program_may_end_early() -> None:
     assert talk('[{"ask": [zeros, zeros]}, {"ask": [zeros]}]') == 0
     (entry,) = records().values()

@@ -33,6 +33,7 @@ LAYER, HARDWARE = "gemm:M=2,N=3,K=4", "num_pes=4"
 GOAL = make_goal(ProblemConfig(), find_layer(LAYER), find_hardware(HARDWARE), "edp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proven", [True, False])
 def test_a_worse_mapping_is_not_proven_by_a_record_without_boxes(
     proven: bool,

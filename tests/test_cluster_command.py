@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from clustering_helpers import layer_samples, partition, sizes_samples
 from commands import cluster as main
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
@@ -53,6 +54,7 @@ def is_png(path: Path) -> bool:
     return path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n") and np.ptp(imread(path)) > 0
 
 
+@pytest.mark.usefixtures("rendered")
 def test_planted_groups_end_up_in_the_file(
     cache: Path, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,8 +80,9 @@ def test_planted_groups_end_up_in_the_file(
     assert (lines["groups"], lines["plot"]) == (str(out), str(out.with_suffix(".png")))
 
 
+@pytest.mark.slow
 def test_samples_are_spent_once_whatever_is_made_of_them(
-    cache: Path, out: Path, unrendered: None, capsys: pytest.CaptureFixture[str]
+    cache: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(out) == 0
     capsys.readouterr()
@@ -99,8 +102,9 @@ def test_samples_are_spent_once_whatever_is_made_of_them(
     assert out.with_name("third.json").read_bytes() == out.read_bytes()
 
 
+@pytest.mark.slow
 def test_default_files_are_counted_and_the_cache_can_be_elsewhere(
-    cache: Path, tmp_path: Path, unrendered: None, monkeypatch: pytest.MonkeyPatch
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for n in (1, 2):
@@ -112,7 +116,7 @@ def test_default_files_are_counted_and_the_cache_can_be_elsewhere(
 
 
 def test_groups_that_half_the_samples_do_not_make_are_unknown_to_be_stable(
-    cache: Path, out: Path, unrendered: None, capsys: pytest.CaptureFixture[str]
+    cache: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(out, samples=20) == 0
     assert "stability: unknown, as half the samples make no groups: " in capsys.readouterr().out
@@ -165,7 +169,7 @@ def test_samples_that_say_nothing_are_an_error(
 
 
 def test_ctrl_c_while_the_picture_is_drawn_leaves_all_of_it(
-    cache: Path, out: Path, unrendered: None, monkeypatch: pytest.MonkeyPatch
+    cache: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawing = "maestro_env.experiments.commands.cluster.draw_clustering"
     draw = pkgutil.resolve_name(drawing)
@@ -216,7 +220,8 @@ def test_the_cut_leaves_as_many_groups_as_the_picture_says(agents: int) -> None:
     assert len(leaves) - merged == groups
 
 
-@pytest.mark.parametrize("agents", [1, 5])
+@pytest.mark.usefixtures("rendered")
+@pytest.mark.parametrize("agents", few([5, 1]))
 def test_pictures_are_drawn_for_any_number_of_agents(agents: int, tmp_path: Path) -> None:
     save(draw_clustering(small(agents), "a title"), tmp_path / "picture.png", svg=True)
     assert is_png(tmp_path / "picture.png")
@@ -225,7 +230,7 @@ def test_pictures_are_drawn_for_any_number_of_agents(agents: int, tmp_path: Path
     assert "<!-- a title -->" in svg
 
 
-def test_a_tree_of_one_leaf_is_drawn(tmp_path: Path) -> None:
+def test_a_tree_of_one_leaf_is_drawn(tmp_path: Path, rendered: None) -> None:
     points = np.full((10, 2), 3)
     points[:, 1] = range(10)
     found = cluster(sizes_samples(points), 1, fraction=1)
@@ -234,7 +239,8 @@ def test_a_tree_of_one_leaf_is_drawn(tmp_path: Path) -> None:
     assert is_png(tmp_path / "picture.png")
 
 
-def test_the_matrix_shown_is_pearsons_with_its_rows_named(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_matrix_shown_is_pearsons_with_its_rows_named(tmp_path: Path, rendered: None) -> None:
     samples = layer_samples(LAYER, "latency", 600)
     found = cluster(samples, 4)
     save(draw_clustering(found, LAYER), tmp_path / "picture.png", svg=True)

@@ -64,17 +64,12 @@ def run(out: Path, *flags: str, networks: str = "net", mapper: str = "random_log
     return main([asked, BASE, *grid, *search, *old, f"--out={out}", *flags])
 
 
-@pytest.fixture(autouse=True)
-def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take, once one is drawn."""
-    monkeypatch.setattr("maestro_env.experiments.commands.codesign.report.plot", lambda *_: None)
-
-
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done(tmp_path_factory: pytest.TempPathFactory, rendering: Any) -> Path:
     """The directory of the small grid, which no test changes."""
     out = tmp_path_factory.mktemp("codesign") / "out"
-    assert run(out) == 0
+    with rendering():
+        assert run(out) == 0
     return out
 
 
@@ -418,6 +413,7 @@ WIDE = ("--num-pes=2,4,8,16", "--l1-bytes=256,512,1024", "--l2-bytes=1024,4096,1
 WIDE = (*WIDE, "--noc-bw=1,2,4,16", "--area=10")
 
 
+@pytest.mark.slow
 def test_a_search_of_a_quarter_comes_near_the_front(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     assert run(tmp_path / "grid", *WIDE) == 0
@@ -435,6 +431,7 @@ def test_a_search_of_a_quarter_comes_near_the_front(tmp_path: Path) -> None:
     assert hypervolume(figures_of(part), corner) > 0.8 * full
 
 
+@pytest.mark.slow
 def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     out = tmp_path / "all"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,19 +64,12 @@ def run(out: Path, *flags: str) -> int:
     return main([*asked, *grid, f"--out={out}", *flags])
 
 
-@pytest.fixture(autouse=True)
-def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take, once one is drawn."""
-    monkeypatch.setattr(
-        "maestro_env.experiments.commands.codesign.report.draw_front", lambda *_: None
-    )
-
-
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done(tmp_path_factory: pytest.TempPathFactory, rendering: Any) -> Path:
     """The directory of a co-design over a small grid, which no test changes."""
     out = tmp_path_factory.mktemp("memories") / "out"
-    assert run(out) == 0
+    with rendering():
+        assert run(out) == 0
     return out
 
 
@@ -134,7 +128,7 @@ def test_a_bound_that_no_search_proved_is_no_error(done: Path) -> None:
     assert "is proven to be" not in told
 
 
-def test_it_is_resumed_and_reported(done: Path) -> None:
+def test_it_is_resumed_and_reported(done: Path, rendered: None) -> None:
     before = contents(done)
     (done / "codesign.json").unlink()
     next((done / "sweeps/1/chunks").rglob("*.json")).unlink()

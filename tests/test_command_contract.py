@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gate import few
 from run_helpers import contents
 
 from maestro_env.experiments.shell import cli, flags
@@ -104,18 +105,18 @@ UNTIMED = re.compile(r"seconds|digest|trace|curve")
 
 every_command = pytest.mark.parametrize("name", cli.command_names())
 every_resumable = pytest.mark.parametrize("name", EXAMPLES)
+# Of what all commands share.
+some_resumable = pytest.mark.parametrize("name", few([*EXAMPLES][::-1], 4))
 
 
 @pytest.fixture(scope="module", autouse=True)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The working directory; pictures are left empty and policies play little, to save time."""
+    """The working directory; policies play little, to save time."""
     path = tmp_path_factory.mktemp("contract")
     for name, text in FILES.items():
         (path / name).write_text(text)
     with pytest.MonkeyPatch.context() as patches:
         patches.chdir(path)
-        savefig = "matplotlib.figure.Figure.savefig"
-        patches.setattr(savefig, lambda _, file, **__: Path(file).touch())
         for name in ("RESETS", "STATES"):
             patches.setattr(f"maestro_env.experiments.papers.quantise.tasks.{name}", 2)
         if find_spec("torch"):
@@ -279,7 +280,7 @@ def test_what_is_finished_is_kept(
     assert contents(out) == before
 
 
-@every_resumable
+@some_resumable
 def test_the_directory_of_another_command_is_refused(
     name: str,
     tmp_path: Path,
@@ -304,7 +305,7 @@ def damaged(text: str) -> list[str]:
     return ["", text[: len(text) // 2], changed, "{}", "[]", "null", deep, "9" * 5000, "\udcff"]
 
 
-@every_resumable
+@some_resumable
 def test_a_damaged_record_is_refused_with_the_way_out(
     name: str,
     finished: Callable[[str], Path],
@@ -312,7 +313,7 @@ def test_a_damaged_record_is_refused_with_the_way_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out = Path(shutil.copytree(finished(name), tmp_path / "out"))
-    for path in {path.name: path for path in records(out)}.values():
+    for path in {re.sub(r"\d", "", path.name): path for path in records(out)}.values():
         text = path.read_text()
         for other in damaged(text):
             path.write_text(other, errors="surrogateescape")

@@ -12,6 +12,7 @@ from commands import compare as main
 from commands import map_network
 from commands import run as run_main
 from compare_helpers import LAYER, LAYERS, cells, compare, rows, tables
+from gate import few
 from odd_mappers import ODD, SITE
 from run_helpers import load, trace_rows
 from run_helpers import run as run_one
@@ -22,19 +23,10 @@ from maestro_env.experiments.commands.compare import Config as CompareConfig
 from maestro_env.experiments.search.goals import split_layers
 from maestro_env.experiments.search.library import read_library
 
-pytestmark = pytest.mark.usefixtures("undrawn")
-
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
-    monkeypatch.setattr("maestro_env.experiments.commands.run.draw_convergence", lambda *_: None)
 
 
 @pytest.fixture
@@ -171,7 +163,7 @@ def test_another_layer_of_the_same_name_is_refused(
 
 
 @pytest.mark.usefixtures("odd")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", few([1, 2]))
 def test_a_mapper_that_raises_loses_its_own_cells(
     jobs: int, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from odd_mappers import ODD
 from planted import LATENCY
@@ -183,7 +183,6 @@ def test_a_damaged_file_is_told_of_and_replaced(tmp_path: Path) -> None:
         assert gather(tmp_path).spent == 0
 
 
-@settings(max_examples=20)
 @given(data=st.data())
 def test_any_wrong_byte_is_noticed_or_without_effect(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -35,10 +35,13 @@ README = DOCS.parent / "README.md"
 PAGES = (README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
 # A block of Python, and the output that may stand below it.
 SNIPPET = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
+# These take seconds.
+LONG = {"environments-3", "explaining-1", "explaining-3", "howto-1", "howto-4", "reports-1"}
 SNIPPETS = [
-    pytest.param(*found.groups(), id=f"{page.stem}-{number}")
+    pytest.param(*found.groups(), id=name, marks=[pytest.mark.slow] * (name in LONG))
     for page in PAGES
     for number, found in enumerate(SNIPPET.finditer(page.read_text(encoding="utf-8")), start=1)
+    for name in [f"{page.stem}-{number}"]
 ]
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 from boxes import random_points, random_problem
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from optimum_helpers import EDP, LATENCY, distinct_choices, every_vector, finish
 
@@ -144,7 +144,6 @@ def test_a_mapping_and_its_mirror_image_cost_the_same(task: Problem, seed: int) 
     assert_cost_the_same(task, points, mirrored(task.space, points))
 
 
-@settings(max_examples=20)
 @given(square_problems(most=1))
 def test_the_optimum_of_a_square_layer_is_that_of_all_its_vectors(task: Problem) -> None:
     assume(math.prod(map(len, distinct_choices(task.space))) < 50_000)

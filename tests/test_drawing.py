@@ -166,7 +166,7 @@ def drawn_of(count: int, drawings: Sequence[Drawing]) -> Callable[[Any], Any]:
     return decorate
 
 
-@drawn_of(2, DRAWINGS)
+@drawn_of(1, DRAWINGS)
 def test_whatever_was_found_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 

@@ -139,20 +139,14 @@ def sweep(total: int, seed: int) -> Tally:
     return tally
 
 
-def test_30_000_random_mappings_break_no_invariant() -> None:
-    tally = sweep(30_000, seed=0)
-    assert tally.evaluated >= 30_000
-    assert tally.ok > 10_000
-    assert min(tally.kept_in_l2, tally.read_again) > 1000
-    assert tally.near_peak > 10
-
-
 @pytest.mark.slow
 def test_a_million_random_mappings_break_no_invariant() -> None:
     tally = sweep(1_000_000, seed=1)
     print(tally)  # noqa: T201 - the figures of the note
     assert tally.evaluated >= 1_000_000
     assert tally.ok > 300_000
+    assert min(tally.kept_in_l2, tally.read_again) > 30_000
+    assert tally.near_peak > 300
 
 
 CHECKED = (

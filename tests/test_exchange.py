@@ -104,7 +104,7 @@ def check_many(form: Format, examples: int) -> None:
 
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 def test_a_mapping_comes_back_as_it_was_written(form: Format) -> None:
-    check_many(form, 40)
+    check_many(form, 20)
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import repeat
 
+import pytest
 from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS
@@ -34,6 +35,7 @@ def test_a_policy_that_knows_nothing_expects_more_than_one_that_knows() -> None:
     assert 0 < knowing < 0.3 * ignorant
 
 
+@pytest.mark.slow
 def test_a_warning_names_how_many_problems_and_the_worst_gap() -> None:
     goal = (problem(), EDP)
     gap = expected_gap(untrained(), *goal)

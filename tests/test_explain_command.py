@@ -72,8 +72,9 @@ def test_a_run_names_its_layer_and_its_hardware(
     assert "exact: ok: the mapping is valid" in shown(capsys)
 
 
+@pytest.mark.slow
 def test_pictures_are_written(
-    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str], rendered: None
 ) -> None:
     path, out = tmp_path / "best.json", tmp_path / "pictures"
     path.write_text(mapping.to_json())

@@ -26,17 +26,17 @@ def test_random_actions(model: str, schema: str) -> None:
 
 
 def test_random_directive_lists() -> None:
-    seen = fuzz.fuzz_lists("maestro", 4_000)
-    assert seen.total() == 4_000
+    seen = fuzz.fuzz_lists("maestro", 2_000)
+    assert seen.total() == 2_000
     assert {"ok", "above_peak"} | GUARD | DEATHS <= seen.keys()
-    assert seen["ok"] > 200
+    assert seen["ok"] > 100
 
 
 def test_random_directive_lists_under_exact() -> None:
-    seen = fuzz.fuzz_lists("exact", 4_000)
-    assert seen.total() == 4_000
+    seen = fuzz.fuzz_lists("exact", 2_000)
+    assert seen.total() == 2_000
     assert seen.keys() == {"ok", "l1_overflow", "l2_overflow", *fuzz.ILL_FORMED}
-    assert seen["ok"] > 200
+    assert seen["ok"] > 100
 
 
 @pytest.mark.slow

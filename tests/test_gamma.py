@@ -324,9 +324,9 @@ SPACES = {
 @pytest.mark.parametrize("settings", ["", ":factor_rate=1", ":parallel_rate=1:population=2"])
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 def test_every_kind_of_space_is_searched(space: MapSpace, settings: str) -> None:
-    evaluator = Evaluator(Problem(space), find_objective("latency"), 300)
-    make_mapper(f"gamma{settings}").search(evaluator, 300, np.random.default_rng(0))
-    assert evaluator.used == 300
+    evaluator = Evaluator(Problem(space), find_objective("latency"), 100)
+    make_mapper(f"gamma{settings}").search(evaluator, 100, np.random.default_rng(0))
+    assert evaluator.used == 100
 
 
 def test_gamma_beats_the_plain_genetic_algorithm() -> None:

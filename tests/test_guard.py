@@ -178,6 +178,7 @@ def loop_over(layer: Layer, dim: str, spatial: bool) -> st.SearchStrategy[Loop]:
     return sizes.map(lambda size: Loop(dim, size, size - least + 1, spatial))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(nests(), st.sampled_from(SMALL_MACHINES))
 def test_the_guard_agrees_with_enumeration_on_any_nest(

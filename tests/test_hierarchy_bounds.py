@@ -112,7 +112,6 @@ def check(rng: random.Random, row: Row, mappings: int) -> None:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None)
 def test_no_mapping_that_is_executed_costs_less(seed: int) -> None:
     row = random_row(random.Random(seed), most_macs=60)
     evaluator = evaluator_of(row)
@@ -150,7 +149,6 @@ def test_the_first_of_each_memory_moves_its_share(seed: int) -> None:
 
 
 @given(seed=SEEDS, windows=st.booleans())
-@settings(max_examples=40, deadline=None)
 def test_no_mapping_costs_less(seed: int, windows: bool) -> None:
     rng = random.Random(seed)
     check(rng, random_row(rng) if windows else product_row(rng), mappings=20)

@@ -122,7 +122,7 @@ def kept(found: MappedNest, name: str) -> Any:
 def test_a_mapping_comes_back_with_its_cost_and_as_it_was_if_all_loops_cut(name: str) -> None:
     refused: list[bool] = []
 
-    @settings(max_examples=100, derandomize=True, database=None)
+    @settings(max_examples=30, derandomize=True, database=None)
     @given(st.integers(0, 2**32), st.booleans())
     def check(seed: int, canonical: bool) -> None:
         evaluator, mapping = drawn(seed, canonical, name)

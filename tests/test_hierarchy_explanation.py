@@ -34,7 +34,6 @@ def drawn(seed: int) -> tuple[dict[str, Any], HierarchyExplanation]:
     return row, explain_hierarchy(evaluator_of(row), row["mapping"])
 
 
-@settings(max_examples=60)
 @given(SEEDS)
 def test_cycles_energy_and_utilization_add_up(seed: int) -> None:
     row, found = drawn(seed)
@@ -51,7 +50,6 @@ def test_cycles_energy_and_utilization_add_up(seed: int) -> None:
     json.dumps(found.figures())
 
 
-@settings(max_examples=40)
 @given(SEEDS)
 def test_reuse_leads_from_the_macs_to_the_first_memory_and_no_word_moves_less_than_once(
     seed: int,
@@ -72,7 +70,6 @@ def test_reuse_leads_from_the_macs_to_the_first_memory_and_no_word_moves_less_th
         assert found.least_accesses[tensor] == distinct <= found.accesses[tensor]
 
 
-@settings(max_examples=30)
 @given(SEEDS)
 def test_the_energy_of_a_place_is_that_without_all_others(seed: int) -> None:
     _, found = drawn(seed)
@@ -92,7 +89,6 @@ def test_the_energy_of_a_place_is_that_without_all_others(seed: int) -> None:
         assert energies.sum() == pytest.approx(cost.energy_nj, rel=1e-12)
 
 
-@settings(max_examples=40)
 @given(SEEDS)
 def test_a_port_that_saves_cycles_does_so_when_it_is_doubled(seed: int) -> None:
     _, found = drawn(seed)

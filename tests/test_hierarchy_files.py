@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hierarchy import (
@@ -92,7 +92,6 @@ HIERARCHIES = st.builds(
 )
 
 
-@settings(max_examples=40)
 @given(HIERARCHIES)
 def test_what_is_written_is_read_back(hierarchy: Hierarchy) -> None:
     try:
@@ -202,7 +201,6 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=60)
 @given(st.text(max_size=40) | JUNK.map(yaml.safe_dump), JUNK, st.randoms())
 def test_junk_gives_the_declared_error_alone(text: str, value: object, rng: Any) -> None:
     # Junk alone, and in place of a value.

@@ -182,7 +182,6 @@ def test_under_maestro_masks_forbid_no_valid_mapping() -> None:
 # --- Rewards and states ---------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
 @given(problems, st.integers(0, 2**31))
 def test_the_return_is_the_logarithm_of_the_improvement(
     arguments: dict[str, object], seed: int

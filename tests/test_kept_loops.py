@@ -96,8 +96,7 @@ def test_what_is_known_of_the_whole_space_is_not_taken_for_a_part() -> None:
     assert known_optimum(some, OBJECTIVES["edp"]) is None
 
 
-def test_the_command_keeps_and_proves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maestro_env.experiments.commands.optimum._draw", lambda *_: None)
+def test_the_command_keeps_and_proves(tmp_path: Path) -> None:
     flags = ["--layer=gemm:M=8,N=6,K=5", "--hardware=edge", "--keep=weight_stationary"]
     assert optimum([*flags, f"--out={tmp_path / 'o'}"]) == 0
     assert '"schema": "legal13:parallel=N,K"' in (tmp_path / "o" / "optimum.json").read_text()

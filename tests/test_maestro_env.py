@@ -210,7 +210,7 @@ LEFT_OUT = [
 NEEDING_TORCH = ["ppo", "prior_adapted", "marl_mlp", "marl:policy=mlp", "maddpg", "masac"]
 NEEDING_TORCH += ["qmix"]
 LINES = {
-    "all": ["run", "--mapper=all", "--samples=30", "--layer=gemm:M=8,N=8,K=8"],
+    "all": ["run", "--mapper=all", "--samples=10", "--layer=gemm:M=8,N=8,K=8"],
     "resume": ["run", "--resume"],
     "completion": ["completion", "bash"],
     **{mapper: ["run", f"--mapper=random,{mapper}"] for mapper in NEEDING_TORCH},

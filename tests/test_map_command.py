@@ -189,6 +189,7 @@ def test_the_choice_is_the_least_of_the_fronts(network: str, tmp_path: Path) -> 
         assert found["choices"][1]["edp"] == pytest.approx(least, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_jobs_and_threads_change_no_byte(
     network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

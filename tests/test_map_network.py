@@ -28,6 +28,7 @@ def network(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_a_module_takes_three_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vl_convert")
     torch = pytest.importorskip("torch")
@@ -53,6 +54,7 @@ def test_it_finds_what_the_command_finds(network: str, tmp_path: Path) -> None:
     assert [choice.edp for choice in result.choices()] == [each["edp"] for each in told]
 
 
+@pytest.mark.slow
 def test_it_maps_to_any_memories_as_the_command_does(network: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     flags = ("--samples=20", "--front=5", "--hardware=gemmini", f"--out={out}")

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from mapper_helpers import (
+    CASES,
     LEARNERS,
     QUICK,
     SPENDERS,
@@ -29,13 +30,13 @@ from maestro_env.mapspace.space import Points
 
 # --- Mappers ------------------------------------------------------------------------------------
 
-BUDGET = 300
+BUDGET = 120
 SEED = 5
 
 
-# The digests of all others were made in another process (test_start.py). To import torch is slow.
+# The digests of all others were made in another process (test_start.py). Imports are slow.
 UNFROZEN = [
-    pytest.param(text, id=name, marks=[pytest.mark.slow] * (name in LEARNERS))
+    pytest.param(text, id=name, marks=[pytest.mark.slow] * (name in (*LEARNERS, "bo")))
     for name, text in zip(SPENDERS, QUICK, strict=True)
     if text not in TRACES["digests"]
 ]
@@ -125,11 +126,10 @@ BEGINS_WELL = ("prior", "prior_adapted")
 
 
 @pytest.mark.parametrize(
-    "mapper", [name for name in SPENDERS if name not in (*LEARN_SLOWLY, *BEGINS_WELL)]
+    "mapper", [each for each in CASES if each.id not in (*LEARN_SLOWLY, *BEGINS_WELL)]
 )
 def test_a_mapper_learns(mapper: str) -> None:
-    text = next(each for each in QUICK if each.split(":")[0] == mapper)
-    values, _ = search(text, 600).trace
+    values, _ = search(mapper, 600).trace
     assert np.median(values[-100:]) < np.median(values[:100])
 
 

@@ -99,7 +99,6 @@ def all_prefixes(valid: np.ndarray) -> list[tuple[int, ...]]:
     return [each for k in range(valid.ndim) for each in product(*map(range, valid.shape[:k]))]
 
 
-@settings(max_examples=30)
 @given(small_problems("exact"))
 def test_a_choice_is_allowed_exactly_where_a_valid_vector_goes_on_from_it(task: Problem) -> None:
     assert_exact(task)
@@ -120,7 +119,7 @@ def assert_exact(task: Problem) -> None:
         assert (allowed == valid_choices(valid, chosen)).all(), chosen
 
 
-@settings(max_examples=30, suppress_health_check=_MANY_ARE_LEFT_OUT)
+@settings(suppress_health_check=_MANY_ARE_LEFT_OUT)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_no_valid_vector_is_forbidden(task: Problem) -> None:
     assert_sound(task)
@@ -141,7 +140,7 @@ def assert_sound(task: Problem) -> None:
         assert (allowed >= valid_choices(valid, chosen)).all(), chosen
 
 
-@settings(max_examples=50, suppress_health_check=_MANY_ARE_LEFT_OUT)
+@settings(suppress_health_check=_MANY_ARE_LEFT_OUT)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_independent_masks_forbid_what_no_valid_vector_chooses(task: Problem) -> None:
     valid, masks = valid_vectors(task), Masks(task)

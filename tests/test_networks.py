@@ -139,7 +139,7 @@ def test_stacked_agents_equal_networks_of_their_own(
         each.take_over(team, agent)
     probe = seen_of(rng, 5)
     start, _ = outputs(team, probe)
-    for update in range(20):
+    for update in range(8):
         seen, uniform = seen_of(rng, 8), rng.random((8, len(owners)))
         rewards, best = rng.normal(size=8), actions_of(FEW, min(update, 4), rng)
         actions = team.draw(uniform, seen)

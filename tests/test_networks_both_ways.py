@@ -83,6 +83,7 @@ class Patches(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         return self.layer(self.mix(self.cut(x)).flatten(2).transpose(1, 2))
 
 
+@pytest.mark.slow
 def test_a_small_network_both_ways(tmp_path: Path) -> None:
     layer = 4 * (2 * 16**2 + 2 * 16 * 8 + 3 * 16 * 24) + 2 * 16 * 16
     macs = 16 * 16 * 27 + 4 * 16 * 4 * 9 + layer

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from commands import audit, cluster
 from compare_helpers import compare
+from gate import few
 from run_helpers import run
 
 from maestro_env.base.errors import printable
@@ -39,9 +40,9 @@ def test_run_directories_have_plain_names(tmp_path: Path, monkeypatch: pytest.Mo
     assert run_directory(None, "layer-latency_cycles*area_um2") == Path("runs") / f"{name}-1"
 
 
-@pytest.mark.parametrize("name", [ODD, ONE_DOLLAR], ids=["odd", "one dollar"])
+@pytest.mark.parametrize("name", few([ODD, ONE_DOLLAR]), ids=["odd", "one dollar"])
 def test_names_of_any_text_are_drawn_and_shown(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], rendered: None
 ) -> None:
     hardware, layer = machine(tmp_path, name), network(tmp_path, name)
     out = tmp_path / "out\x1b[31m"

@@ -260,6 +260,7 @@ def test_names_are_one_line_and_differ(tmp_path: Path) -> None:
     assert found == ["a", "a_2", r"a\nb\x1b[31m", "a" * 200, "Conv_4"]
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes_take_no_time(tmp_path: Path) -> None:
     nodes = [node("MatMul", f"a{number} w", f"a{number + 1}") for number in range(10_000)]
     path = save(tmp_path, model(nodes, {"a0": [4, 4], "w": [4, 4]}))

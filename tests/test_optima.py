@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -214,13 +215,15 @@ def machine(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_tables_and_plots_of_a_comparison_show_the_optimum(
-    tmp_path: Path, machine: Path, request: pytest.FixtureRequest
+    tmp_path: Path, machine: Path, rendering: Any
 ) -> None:
     out = tmp_path / "out"
     flags = [f"--layers={SMALL}", f"--hardware={machine}", "--mappers=random", "--samples=50"]
     flags += ["--objectives=edp", f"--out={out}"]
-    assert compare([*flags, "--seeds=2", "--svg"]) == 0
+    with rendering():
+        assert compare([*flags, "--seeds=2", "--svg"]) == 0
     task = problem(SMALL, str(machine))
     truth = task.score(every_vector(task.space), EDP)[0].min()
     (row,) = csv_rows(out / "table.csv")
@@ -230,7 +233,6 @@ def test_tables_and_plots_of_a_comparison_show_the_optimum(
     assert "(proven)" in (out / "table.md").read_text(encoding="utf-8")
     (plot,) = out.glob("convergence-*.svg")
     assert "<!-- optimum (proven) -->" in plot.read_text(encoding="utf-8")
-    request.getfixturevalue("unrendered")
     (record,) = out.glob("cells/*/*/optimum.json")
     before = record.read_bytes()
     assert compare([*flags, "--seeds=3", "--resume"]) == 0
@@ -238,7 +240,7 @@ def test_tables_and_plots_of_a_comparison_show_the_optimum(
 
 
 def test_an_optimum_that_is_not_proven_is_an_interval(
-    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, rendered: None
 ) -> None:
     monkeypatch.setattr(
         maestro_env.experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100)

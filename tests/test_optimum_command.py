@@ -30,7 +30,7 @@ def found(directory: Path) -> dict[str, object]:
 
 
 def test_the_optimum_is_proven_kept_and_drawn(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rendered: None
 ) -> None:
     out = tmp_path / "out"
     assert optimum([*FLAGS, f"--out={out}", "--plot"]) == 0
@@ -56,7 +56,6 @@ def test_the_optimum_is_proven_kept_and_drawn(
     assert f"certificate: {out / 'certificate.gz'}" in shown
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) -> None:
     flags = [*FLAGS, f"--out={tmp_path}", "--resume"]
     # Of each limit the fewest and the most boxes.
@@ -84,7 +83,6 @@ def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) ->
     assert path.read_bytes() == whole
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_a_space_without_a_mapping_is_proven_to_have_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,7 +105,6 @@ def test_a_model_without_bounds_is_refused(assert_refused: Callable[..., None]) 
     assert_refused(optimum, ["--model=maestro"], "model maestro has no bounds; allowed: exact")
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_the_mapper_stands_in_a_comparison_and_ends_early(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

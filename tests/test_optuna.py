@@ -31,6 +31,7 @@ def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         make_mapper("optuna")
 
 
+@pytest.mark.slow
 def test_it_beats_random_search_where_few_mappings_are_valid() -> None:
     pytest.importorskip("optuna", reason="the extra optuna is not installed")
 
@@ -50,6 +51,7 @@ def test_it_learns_from_invalid_samples_alone() -> None:
     assert np.median(needed[-30:]) < np.median(needed[:30]) / 2
 
 
+@pytest.mark.slow
 def test_it_forgets_but_the_best(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("optuna", reason="the extra optuna is not installed")
     mapper = make_mapper("optuna:memory=50:candidates=2")

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maestro_env
@@ -130,7 +130,6 @@ def test_every_agent_is_told_in_full() -> None:
     np.testing.assert_equal(told, single.step(np.zeros(len(NAMES), dtype=np.int64))[-1])
 
 
-@settings(max_examples=20)
 @given(groupings())
 def test_masks_are_those_of_the_single_environment(groups: list[list[str]]) -> None:
     small = {"hardware": "num_pes=4,l1_bytes=12,l2_bytes=64"}

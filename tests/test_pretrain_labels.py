@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
@@ -165,7 +165,6 @@ def test_files_have_the_labels_written_and_can_be_joined_end_to_end(
         np.testing.assert_array_equal(read.values, label.values)
 
 
-@settings(max_examples=40)
 @given(data=st.data())
 def test_damaged_files_are_refused_or_read_alike(
     data: st.DataObject, some: list[Label], tmp_path_factory: pytest.TempPathFactory
@@ -271,6 +270,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "_MOST_BOXES", 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_two_processes_write_what_one_does(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", RUN, tmp_path / "two"]) as other:

@@ -125,6 +125,7 @@ def trained(
     return training
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Path) -> None:
     """In either phase, and between them."""
     settings = Settings(0, "mobilenetv2", 2, 2, "some", 1)
@@ -136,6 +137,7 @@ def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Pat
     assert whole.data_card["labelled_problems"] == 1
 
 
+@pytest.mark.slow
 def test_sparse_networks_stay_so_and_their_training_goes_on(
     label: Label, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

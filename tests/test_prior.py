@@ -145,6 +145,7 @@ def test_a_network_takes_well_under_a_second() -> None:
     assert [len(points) for points in found] == [10] * len(layers)
 
 
+@pytest.mark.slow
 def test_no_proposal_and_no_search_needs_torch() -> None:
     script = """
 import sys

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
@@ -65,7 +65,6 @@ def test_proposals_are_valid_and_what_their_decisions_make(
     np.testing.assert_array_equal(again.metrics, rows.metrics)
 
 
-@settings(max_examples=30)
 @given(spaces(("legal13", "full17")), st.integers(0, 99))
 def test_what_is_nearest_is_valid(space: MapSpace, seed: int) -> None:
     problem = Problem(space)

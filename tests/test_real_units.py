@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.constraints import constrained
@@ -38,7 +38,6 @@ def test_what_needs_an_unknown_clock_or_energy_is_none() -> None:
     assert str(RealFigures(None, None, None, None, None)).startswith("neither")
 
 
-@settings(max_examples=20)
 @given(st.sampled_from([*chips_with("memories")]), st.data())
 def test_bits_of_memories_are_the_energy_at_one_picojoule_a_bit(
     name: str, data: st.DataObject

@@ -19,15 +19,7 @@ from run_helpers import contents, edit, load, run, trace_rows
 
 from maestro_env.experiments.shell.files import RecordError, check_same, replacing, write_text
 
-pytestmark = pytest.mark.usefixtures("_undrawn")
 FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=2")
-
-
-@pytest.fixture
-def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("maestro_env.experiments.commands.run.draw_convergence", lambda *_: None)
-    monkeypatch.setattr("maestro_env.experiments.commands.compare.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from gate import few
 from hierarchy_cases import evaluator_of, random_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -134,9 +135,8 @@ def test_no_mapping_of_a_random_accelerator_is_below(seed: int) -> None:
             assert not below(relaxed, units, mapping, cost, rng), mapping
 
 
-@pytest.mark.parametrize("layers", [8, pytest.param(600, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("chip", CHIPS)
-def test_no_mapping_of_a_chip_is_below(chip: str, layers: int) -> None:
+@pytest.mark.parametrize(("layers", "chip"), few(itertools.product([8, 600], CHIPS), 2))
+def test_no_mapping_of_a_chip_is_below(layers: int, chip: str) -> None:
     rng, numbers = random.Random(chip), np.random.default_rng(0)
     looked_at = 0
     for _ in range(layers):
@@ -194,7 +194,7 @@ def test_traces_are_mappings_that_cost_what_the_program_says() -> None:
 
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
-@pytest.mark.parametrize("chip", ["gemmini", "simba", "eyeriss"])
+@pytest.mark.parametrize("chip", few(["simba", "gemmini", "eyeriss"]))
 def test_the_best_of_all_mappings_of_small_layers_is_found(chip: str, objective: str) -> None:
     problem = problem_on(chip, "gemm:M=2,N=2,K=3")
     goal = find_objective(objective)
@@ -269,6 +269,7 @@ def test_what_has_not_begun_has_everything_left() -> None:
     assert not again.finished
 
 
+@pytest.mark.slow
 def test_large_fanouts_without_limit_take_little() -> None:
     free = (
         "memories: [memory: DRAM, {memory: G, capacity_bits: 64KB}, fanout: rows, fanout: columns]"
@@ -284,6 +285,7 @@ def test_large_fanouts_without_limit_take_little() -> None:
     assert 0 < bound < math.inf
 
 
+@pytest.mark.slow
 def test_too_many_units_to_list_are_bounded_together() -> None:
     problem = problem_on("tpu_v1", "resnet18_l2", free=True)
     assert not Relaxation(problem.space.evaluator).units.complete

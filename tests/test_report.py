@@ -275,7 +275,7 @@ def test_what_is_no_result_is_refused(
 SWEEP = """
 layers: ["gemm:M=64,N=64,K=64", "gemm:M=4,N=10,K=32"]
 hardware: {num_pes: [32, 64], l1_bytes: [65536], l2_bytes: [4194304]}
-objectives: [edp, latency]
+objectives: [edp]
 mappers: [random_log, ga_log]
 samples: 20
 seeds: 2
@@ -295,7 +295,7 @@ def test_a_sweep_is_told_as_far_as_it_is_searched(
     page = Page(out / "report.html")
     cells, found = rows(out / "results.csv"), rows(out / "report.csv")
     keys = ("layer", "hardware", "objective")
-    assert len(found) == len({tuple(each[key] for key in keys) for each in found}) == 8
+    assert len(found) == len({tuple(each[key] for key in keys) for each in found}) == 4
     for each in found:
         searches = [cell for cell in cells if all(cell[key] == each[key] for key in keys)]
         best = min(searches, key=lambda cell: float(cell["value"]))

@@ -12,6 +12,7 @@ from test_report import HARDWARE, NETWORK, QUICK
 
 from maestro_env.experiments.network.networks import map_network
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("vl_convert")
 webdriver = pytest.importorskip("selenium.webdriver")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

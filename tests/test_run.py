@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from commands import run as main
+from gate import few
 from odd_mappers import ODD
 from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
@@ -35,17 +36,12 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-@pytest.fixture
-def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("maestro_env.experiments.commands.run.plot", lambda *_: None)
-
-
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, rendering: Any) -> Path:
     """A run that ended, to be read."""
     out = tmp_path_factory.mktemp("run") / "out"
-    assert run(out, "--layer=resnet18_l2", "--seeds=5", "--seed=3", "--svg") == 0
+    with rendering():
+        assert run(out, "--layer=resnet18_l2", "--seeds=5", "--seed=3", "--svg") == 0
     return out
 
 
@@ -113,7 +109,6 @@ def test_the_picture_shows_the_run(finished: Path) -> None:
         assert f"<!-- {text} -->" in svg
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_default_directories_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for layer in ("mobilenetv2_l2", "mobilenetv2_l2", "conv:K=4,C=4,Y=8,X=8,R=3,S=3"):
@@ -125,6 +120,7 @@ def test_default_directories_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
     }
 
 
+@pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize(
     ("flags", "bounded"),
     [
@@ -146,9 +142,9 @@ def test_bounds_are_left_out_where_figures_need_not_be_physical(
     assert (drawn in (out / "convergence.svg").read_text()) == bounded
 
 
-@pytest.mark.parametrize("flags", [[], ["--model=maestro", "--energy=csv"]])
+@pytest.mark.parametrize("flags", few([[], ["--model=maestro", "--energy=csv"]]))
 def test_a_run_without_valid_mapping_says_so(
-    tmp_path: Path, out: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, out: Path, flags: list[str], capsys: pytest.CaptureFixture[str], rendered: None
 ) -> None:
     impossible = tmp_path / "tiny.yaml"
     impossible.write_text("num_pes: 16\nl1_bytes: 1\nl2_bytes: 1\n")
@@ -164,13 +160,11 @@ def test_a_run_without_valid_mapping_says_so(
     }
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_strided_layers_are_warned_of(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(out, "--layer=resnet18_l0", "--model=maestro", "--mapper=random", samples=50) == 0
     assert "warning: maestro miscounts" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_a_mapper_that_lacks_seeds_says_so(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,7 +217,6 @@ def stop(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return arm
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_an_interrupted_run_tells_what_is_finished(out: Path, stop: Callable[[int], None]) -> None:
     stop(1)
     assert run(out, "--mapper=random,stopping", "--seeds=2") == 130
@@ -259,7 +252,6 @@ def test_an_interruption_while_results_are_written(
     assert load(out / "summary.json")["interrupted"] is False
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_a_run_can_be_extended_but_keeps_its_problem_and_its_searches(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,7 +274,6 @@ def test_a_run_can_be_extended_but_keeps_its_problem_and_its_searches(
 # --- Determinism --------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_same_seed_same_trace(tmp_path: Path) -> None:
     flags = ["--samples=100", "--seed=3", f"--layer={LAYER}", "--mapper=random,ga,gamma"]
     for name, extra in (("a", []), ("threads", ["--threads=2"]), ("jobs", ["--jobs=2"])):
@@ -294,7 +285,6 @@ def test_same_seed_same_trace(tmp_path: Path) -> None:
     assert len(set(traces.values())) == 1
 
 
-@pytest.mark.usefixtures("_undrawn")
 def test_streams_differ_by_seed_and_mapper_but_not_by_company(
     tmp_path: Path, stop: Callable[[int], None]
 ) -> None:

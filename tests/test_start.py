@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 import pytest
-from mapper_helpers import QUICK, SPENDERS, TRACES, Recorder, every_mapper, problem, search
+from mapper_helpers import CASES, SPENDERS, TRACES, Recorder, every_mapper, problem, search
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
@@ -33,7 +33,7 @@ LIBRARIES = {
 BUDGET = 80
 
 
-@pytest.mark.parametrize("mapper", [each for each in QUICK if each in TRACES["digests"]])
+@pytest.mark.parametrize("mapper", [each for each in CASES if each.values[0] in TRACES["digests"]])
 def test_without_a_start_nothing_has_changed(mapper: str) -> None:
     for library in LIBRARIES.get(mapper.split(":")[0], ()):
         if version(library) != TRACES["versions"][library]:

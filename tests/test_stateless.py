@@ -95,7 +95,7 @@ def test_stacked_agents_equal_agents_that_learn_alone(agents: int) -> None:
     team = StatelessAgents(LARGE, owners, LEARNING, LARGE.bias)
     alone = [LoneAgent(LARGE, owned_by(owners, agent), LEARNING) for agent in range(agents)]
     rng = np.random.default_rng(agents)
-    for update in range(20):
+    for update in range(8):
         uniform, rewards = rng.random((16, len(owners))), rng.normal(size=16)
         best = actions_of(LARGE, min(update, 4), rng)
         actions = team.draw(uniform, UNSEEN)

@@ -80,6 +80,7 @@ def test_shards_of_two_machines_are_put_together(
     assert tables(outs[0]) == tables(tmp_path / "alone")
 
 
+@pytest.mark.slow
 def test_the_last_shard_in_a_shared_directory_writes_the_tables(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_slurm_array_works_on_one_directory(
     assert not list(out.rglob("*.lock"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

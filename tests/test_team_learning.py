@@ -7,6 +7,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from gate import few
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
@@ -36,7 +37,7 @@ def chances(team: Agents) -> list[np.ndarray]:
     return np.split(np.exp(team._log_probabilities()), UNIFORM.starts[1:])
 
 
-@pytest.mark.parametrize("agents", [1, 11])
+@pytest.mark.parametrize("agents", few([11, 1]))
 @pytest.mark.parametrize("kind", ["stateless", "mlp", "fused"])
 def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) -> None:
     owners, rng = shared_out(UNIFORM, agents), np.random.default_rng(0)
@@ -55,7 +56,7 @@ def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) 
     assert min(found) > 0.9
 
 
-@pytest.mark.parametrize("heads", [SMALL, LARGE])
+@pytest.mark.parametrize("heads", few([LARGE, SMALL]))
 @pytest.mark.parametrize(
     "config",
     [LEARNING, replace(LEARNING, entropy=0.0, imitation=0.0), replace(LEARNING, clip=0.4)],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_layer, find_objective
@@ -38,7 +38,6 @@ def layers(draw: st.DrawFn) -> Layer:
     return Layer(operator, extents, stride, draw(names), draw(counts))
 
 
-@settings(max_examples=50)
 @given(layers())
 @example(Layer("GEMM", {"M": 2, "N": 3, "K": 4}, name="like a file.CSV"))
 def test_a_layer_is_read_back(layer: Layer) -> None:

@@ -117,6 +117,7 @@ LAYERS = [
 ]
 
 
+@pytest.mark.slow
 def test_operators_that_pytorch_does_not_count() -> None:
     modules, expected = zip(*LAYERS, strict=True)
     network = from_torch(Each(modules), tuple((TOKENS,) for _ in modules))

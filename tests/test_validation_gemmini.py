@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import validation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.experiments.commands.validation.gemmini import (
@@ -79,7 +79,6 @@ SIZES = st.fixed_dictionaries({dim: st.integers(1, 40) for dim in "CKPQ"})
 TILES = st.fixed_dictionaries({dim: st.integers(1, 3) for dim in "CKPQRS"})
 
 
-@settings(max_examples=30)
 @given(SIZES, TILES)
 def test_the_array_takes_each_block_past_each_row(
     tmp_path_factory: pytest.TempPathFactory, tile: dict[str, int], counts: dict[str, int]
@@ -108,6 +107,7 @@ def test_the_constants_are_those_of_the_description() -> None:
     assert described(constants) == fitted()
 
 
+@pytest.mark.slow
 def test_constants_are_found_again(measured: list[Measured]) -> None:
     wanted = Constants(50.0, 5.0, 300.0, step_cycles=7, cache_mib=0.25)
     cycles = MODEL.predict(measured, wanted)

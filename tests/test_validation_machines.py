@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from commands import validation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hierarchy import MemoryElement
@@ -107,6 +107,7 @@ def test_a_schedule_becomes_a_mapping_of_its_core(layers: list[vta.Layer]) -> No
     }
 
 
+@pytest.mark.slow
 def test_constants_are_found_again(layers: list[vta.Layer]) -> None:
     wanted = {"bits_per_cycle": 20.0, "launch_cycles": 2000.0, "depth": 12.0}
     cycles = vta.latencies(layers, constants=wanted)
@@ -160,7 +161,6 @@ SIZES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(SIZES, st.sampled_from([1, 3, 5, 7]), st.integers(1, 2), st.sampled_from([(1, 1), (3, 2)]))
 def test_a_tile_is_a_part_of_the_layer_that_fits_half_of_the_memories(
     sizes: dict[str, int], window: int, stride: int, pool: tuple[int, int]
@@ -178,7 +178,6 @@ def test_a_tile_is_a_part_of_the_layer_that_fits_half_of_the_memories(
     assert filters * rows * columns <= SUMS
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 3000))
 def test_a_products_tile_cannot_grow(rows: int, columns: int, inner: int) -> None:
     i, j, k = (each // 16 for each in product_tile(rows, columns, inner))

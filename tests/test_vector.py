@@ -11,9 +11,10 @@ from collections.abc import Callable
 import gymnasium
 import numpy as np
 import pytest
+from gate import few
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from two_levels import MODELS
 
@@ -51,7 +52,6 @@ def make_problem() -> Problem:
     return Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
 
 
-@settings(max_examples=20)
 @given(
     st.fixed_dictionaries(
         {
@@ -138,7 +138,7 @@ def test_gymnasiums_vector_wrappers_take_it() -> None:
     assert all(info["final_info"]["status"] < len(STATUSES) for info in infos)
 
 
-@pytest.mark.parametrize("first", ["maestro_env", "gymnasium"])
+@pytest.mark.parametrize("first", few(["gymnasium", "maestro_env"]))
 def test_the_id_is_registered_whichever_package_comes_first(first: str) -> None:
     second = {"maestro_env": "gymnasium", "gymnasium": "maestro_env"}[first]
     code = f"""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,7 +175,7 @@ GROWING: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.parametrize("kind", few(GROWING, 3))
 def test_what_is_done_grows_with_the_text(tmp_path: Path, kind: str) -> None:
     def calls(size: int) -> int:
         path = tmp_path / "chip.yaml"

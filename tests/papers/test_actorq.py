@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 from actorq_helpers import SIZE, publish
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.mappers.papers.quantised.quantiser import Layers, coded, codes_of
@@ -99,7 +99,6 @@ def test_every_row_is_taken_once_and_in_order(rounds: Sequence[tuple[int, int]])
             wanted = {0: [], 1: []}
 
 
-@settings(max_examples=50)
 @given(
     st.floats(0.05, 64),
     st.integers(1, 300),

@@ -67,6 +67,7 @@ def wanted(learner: SingleLearner, rows: Batch) -> torch.Tensor:
     return learner.wanted(rows.rewards, torch.from_numpy(rows.next_observations[0]), rows.dones)
 
 
+@pytest.mark.slow
 def test_dqn_wants_rewards_and_the_best_values_that_follow() -> None:
     learner = Dqn(3, 2, (5, 4), 0)
     rows = batch(np.array([[0], [1]] * 3, np.float32))
@@ -146,6 +147,7 @@ def test_rows_have_the_rewards_of_several_steps_or_of_those_that_are_left() -> N
         assert rows.rewards[at, 0] == pytest.approx(gained, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_policies_are_pulled_until_an_actor_stops_or_is_killed_which_ends_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
@@ -54,7 +54,6 @@ def passes(around: dict[str, int], tiles: dict[str, int]) -> dict[str, int]:
     return {dim: -(-size // tiles[dim]) for dim, size in around.items()}
 
 
-@settings(max_examples=40, deadline=None)
 @given(spaces(), SEEDS)
 def test_a_mapping_is_read_as_the_nearest_that_can_be_written(space: MapSpace, seed: int) -> None:
     point = space.sample(1, np.random.default_rng(seed))[0]
@@ -72,7 +71,6 @@ def test_a_mapping_is_read_as_the_nearest_that_can_be_written(space: MapSpace, s
     assert all(found[level][dim] <= size for level in (0, 1) for dim, size in wanted[level].items())
 
 
-@settings(max_examples=40, deadline=None)
 @given(spaces(), SEEDS)
 def test_what_is_not_written_of_an_order_costs_nothing(space: MapSpace, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -88,7 +86,6 @@ def test_what_is_not_written_of_an_order_costs_nothing(space: MapSpace, seed: in
         assert tiles_of(space, each) == tiles_of(space, again)
 
 
-@settings(max_examples=40, deadline=None)
 @given(spaces(), SEEDS)
 def test_a_mapping_has_one_sentence(space: MapSpace, seed: int) -> None:
     rng, sentence = np.random.default_rng(seed), list[int]()

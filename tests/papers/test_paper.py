@@ -6,25 +6,20 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from commands import paper as main
 from odd_mappers import ODD
-from paper_helpers import searched
 from same_results import TIMES
 
 from maestro_env import mappers
-from maestro_env.clustering.algorithm import stability
-from maestro_env.experiments.papers.paper import job
 from maestro_env.experiments.papers.paper.config import ITEMS
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn
-from maestro_env.experiments.search.cells import Finished, SearchRecord
+from maestro_env.experiments.search.cells import SearchRecord
 from maestro_env.experiments.shell.files import distinct_name
 from maestro_env.experiments.store.records import Show
-from maestro_env.experiments.store.running import Running
 
 REPOSITORY = Path(__file__).parents[2]
 LAYER = "gemm:M=64,N=64,K=64"
@@ -82,22 +77,11 @@ def about(out: Path, item: str = "table3") -> dict[str, object]:
 # --- The page -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.usefixtures("unrendered")
+@pytest.mark.slow
 def test_every_item_is_made_at_the_quick_scale(
-    real: bool, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("stable_baselines3")
-
-    def run_rest(_: Running, runs: Iterable[Run]) -> dict[Run, Finished]:
-        return {run: searched(run) for run in runs}
-
-    if not real:
-        monkeypatch.setattr(job, "run_rest", run_rest)
-        monkeypatch.setattr(
-            "maestro_env.experiments.papers.paper.items.fig4.stability",
-            partial(stability, splits=2),
-        )
     assert make(out, "--all") == 0
     assert "failed" not in capsys.readouterr().err
     text = (out / "results.md").read_text()
@@ -110,7 +94,6 @@ def test_every_item_is_made_at_the_quick_scale(
     assert shown == {name for name in tree(out) if name.endswith(".png")}
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_the_published_page_is_that_of_the_published_results(tmp_path: Path) -> None:
     page = tmp_path / "results.md"
     # Without --all and --only nothing is run: there is no directory of searches here.

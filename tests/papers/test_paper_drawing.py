@@ -39,7 +39,7 @@ def paper(draw: Draw) -> Any:
     return drawn[0]
 
 
-@drawn_of(2, [arms, paper])
+@drawn_of(1, [arms, paper])
 def test_whatever_was_measured_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 

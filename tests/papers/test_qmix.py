@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gate import few
 from mapper_helpers import Recorder
 from planted import Planted
 
@@ -55,9 +56,7 @@ def search(settings: str, budget: int = BUDGET, seed: int = 0) -> Recorder:
     return recorder
 
 
-@pytest.mark.parametrize(
-    "mixer", ["qmix", *(pytest.param(each, marks=pytest.mark.slow) for each in ("vdn", "iql"))]
-)
+@pytest.mark.parametrize("mixer", few(["qmix", "vdn", "iql"]))
 def test_agents_that_learn_find_the_optimum_and_others_do_not(mixer: str) -> None:
     learnt, drawn = (search(f"mixer={mixer}:updates={each}") for each in (0.25, 0))
     assert learnt.best.value == 1 < drawn.best.value

@@ -53,9 +53,8 @@ def test_the_model_has_its_closed_form() -> None:
     assert row_times(plan, ALONE, transfers=True) == (5 / 2, 32 * 4 / 16 + 3)
 
 
-@pytest.mark.parametrize(
-    ("spi", "slower"), [pytest.param(0.5, 0, marks=pytest.mark.slow), (4.0, 1)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("spi", "slower"), [(0.5, 0), (4.0, 1)])
 def test_the_slower_side_decides_the_rate(spi: float, slower: int) -> None:
     plan = Plan(Sleeping, (4,), spi=spi, batch=4, least=4)
     learns = 4 * SLEPT
@@ -97,6 +96,7 @@ def test_runs_are_kept_resumed_and_shown(
     assert main([*SMALL, f"--out={out}", "--resume", "--pull=7"]) == 2
 
 
+@pytest.mark.slow
 def test_policies_are_evaluated_while_actors_wait(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,6 +155,7 @@ def test_a_dead_actor_is_told_in_one_line(
     assert "actor 0 of 1 ended with exit status -9" in told
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished_and_ends_all_actors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

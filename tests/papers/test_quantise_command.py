@@ -23,6 +23,7 @@ from maestro_env.experiments.papers.quantise.training import Trained
 SMALL = ("sweep", "--tasks=cartpole", "--learners=a2c", "--steps=99", "--seeds=1", "--bits=8")
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_returns_by_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert main([*SMALL, "--qat-bits=8", f"--out={out}"]) == 0
@@ -55,6 +56,7 @@ class Recorded:
         return (observations[:, 2] > 0).astype(int)
 
 
+@pytest.mark.slow
 def test_ranges_come_from_other_states_than_the_evaluations() -> None:
     calibration, evaluation = Recorded(), Recorded()
     states = calibrate(TASKS["cartpole"], calibration.act)

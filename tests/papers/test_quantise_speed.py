@@ -69,18 +69,19 @@ def test_a_step_is_timed_by_method(tmp_path: Path, capsys: pytest.CaptureFixture
     assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_search_sum_to_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, evaluate = tmp_path / "parts.csv", Evaluator.evaluate
     ppo = "ppo:n_steps=8"
     mappers = f"--mappers=marl_mlp,{ppo},masac,prior_adapted"
-    asked = ["parts", mappers, "--layers=gemm:M=8,N=8,K=8", "--samples=100", "--seeds=2"]
+    asked = ["parts", mappers, "--layers=gemm:M=8,N=8,K=8", "--samples=100", "--seeds=1"]
     assert main([*asked, f"--csv={file}"]) == 0
     rows = read(file)
     kinds = [("marl_mlp", "torch"), ("marl_mlp", "fused")]
     kinds += [(ppo, "torch"), (ppo, "fused"), ("masac", "-"), ("prior_adapted", "-")]
-    assert [(row["mapper"], row["backend"]) for row in rows] == 2 * kinds
+    assert [(row["mapper"], row["backend"]) for row in rows] == kinds
     for row in rows:
         parts = [float(row[part]) for part in ("draw", "learn", "evaluate", "rest")]
         assert min(parts) > 0

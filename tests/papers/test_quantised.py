@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -141,7 +141,6 @@ WIDTHS = st.lists(st.integers(1, 70), min_size=2, max_size=5)
 ACTIVATIONS = st.sampled_from(["relu", "tanh"])
 
 
-@settings(max_examples=30)
 @given(WIDTHS, st.integers(1, 4), st.integers(1, 140), ACTIVATIONS, st.booleans())
 def test_fused_layers_are_those_of_numpy(
     widths: list[int], agents: int, rows: int, activation: str, shared: bool
@@ -169,7 +168,6 @@ def simulated(layers: Layers, inputs: Floats32, bits: int, inner: list[Codes]) -
     return found
 
 
-@settings(max_examples=30)
 @given(WIDTHS, st.integers(1, 3), st.integers(1, 70), ACTIVATIONS, st.integers(2, 8))
 def test_integers_give_what_is_simulated_but_for_ties(
     widths: list[int], agents: int, rows: int, activation: str, bits: int

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="needs the extra rl")
@@ -51,7 +51,6 @@ def error(bits: int, inputs: Any, **options: bool) -> float:
     return float((made(inputs) - plain(inputs)).detach().abs().max())
 
 
-@settings(max_examples=30)
 @given(st.integers(2, 16), st.booleans(), st.sampled_from(list(FORMS)), st.integers(0, 99))
 def test_layers_compute_what_codes_of_numpy_do(
     bits: int, per_channel: bool, form: str, seed: int

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -107,7 +107,6 @@ def filled(layout: str, steps: int, capacity: int, fields: Fields = FIELDS) -> R
     return replay
 
 
-@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_every_layout_is_a_queue_of_the_last_steps(case: Case) -> None:
     replays = [make_replay(name, case.fields, case.capacity, case.dtype) for name in LAYOUTS]
@@ -127,7 +126,6 @@ def test_every_layout_is_a_queue_of_the_last_steps(case: Case) -> None:
                 assert [each[place].tobytes() for each in arrays(batch)] == wanted
 
 
-@settings(deadline=None, max_examples=40)
 @given(cases(), st.integers(0, 2**32))
 def test_equal_rows_give_equal_batches(case: Case, seed: int) -> None:
     replays = [make_replay(name, case.fields, case.capacity, case.dtype) for name in LAYOUTS]

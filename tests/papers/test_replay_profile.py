@@ -62,6 +62,7 @@ def test_phases_are_the_whole_and_layouts_make_no_difference(
     assert shown.err == ""
 
 
+@pytest.mark.slow
 def test_variants_differ_in_one_thing_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.base.errors import UnknownNameError
@@ -72,7 +72,6 @@ def test_a_literal_batch_overshoots_as_the_papers_does() -> None:
     assert len(literal([500], replay_of(1000, 1000), 1024)) == 6 * 171 == 1026
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_neighbours_are_those_of_algorithm_1_by_age(data: st.DataObject) -> None:
     capacity = data.draw(st.integers(2, 12))
@@ -89,7 +88,6 @@ def test_neighbours_are_those_of_algorithm_1_by_age(data: st.DataObject) -> None
 
 
 @every_sampler
-@settings(deadline=None, max_examples=20)
 @given(st.integers(2, 20), st.integers(2, 50), st.integers(1, 30), st.integers(0, 2**32))
 def test_rows_are_filled_and_seeds_decide_them(
     name: str, capacity: int, steps: int, batch: int, seed: int
@@ -158,7 +156,6 @@ def test_a_new_row_has_the_greatest_priority_and_one_written_over_loses_its_own(
     assert sampler.weights(np.arange(4)).tolist() == [1.0] * 4
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(1, 40), st.integers(0, 2**32))
 def test_sums_are_those_of_the_priorities(capacity: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -36,6 +36,7 @@ def trained(out: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_table_of_records_that_seeds_decide(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import sparse as main
+from gate import few
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
@@ -67,6 +68,7 @@ def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "RESETS", 50)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("meeting")
 def test_from_nothing_to_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -258,7 +260,7 @@ def test_whatever_a_file_of_agents_holds_is_refused_as_such(
 
 
 @pytest.mark.usefixtures("meeting")
-@pytest.mark.parametrize(("arm", "recent"), [("mast", 12), ("rigl", 0)])
+@pytest.mark.parametrize(("arm", "recent"), few([("mast", 12), ("rigl", 0)]))
 def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
     arm: str, recent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "GOALS", (("edge", "edp"),))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_problem", "one_torch_thread")
 def test_from_nothing_to_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
@@ -132,7 +132,6 @@ def test_impossible_transformers_are_refused() -> None:
 SHARES = st.floats(0, 0.95)
 
 
-@settings(max_examples=20, deadline=None)
 @given(SHARES, SHARES, SHARES, st.floats(0.01, 0.5), st.floats(0.01, 0.5))
 def test_sparsity_is_exact_at_borders_and_never_jumps(
     start: float, most: float, end: float, warm_up: float, restoration: float

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -309,9 +310,7 @@ def trained(kind: str, settings: Settings, seed: int = 0) -> tuple[ValueLearner,
 GAME = Settings(150, hidden=(16,), embedding=8, rate=0.02, density=0.6, interval=20, copy=20)
 
 
-@pytest.mark.parametrize(
-    "kind", ["qmix", *(pytest.param(each, marks=pytest.mark.slow) for each in ("vdn", "iql"))]
-)
+@pytest.mark.parametrize("kind", few(["qmix", "vdn", "iql"]))
 def test_a_game_of_two_agents_is_learnt(kind: str) -> None:
     learner, _ = trained(kind, GAME)
     paid = play(Game(64), learner.greedy, np.random.default_rng(2))
