@@ -31,7 +31,6 @@ def known(held: Held) -> KnownOptimum:
     return found
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_values_are_compared_with_the_bounds_of_the_table(place: Path) -> None:
     problems = chip_problems()
     assert len({held.key for held in problems}) == 12
