@@ -23,7 +23,7 @@ from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, 
 from maestro_env.hierarchy.relaxed import EXACT, HANDY, Relaxation, Weights
 from maestro_env.mappers import make_mapper
 from maestro_env.models import room_of
-from maestro_env.optimum.descent import descent
+from maestro_env.optimum.descent import descent, follow
 from maestro_env.optimum.lines import Line, least_product
 from maestro_env.optimum.memories import RATIOS, MemoriesSearch
 from maestro_env.optimum.search import OptimumError
@@ -318,19 +318,15 @@ def test_a_descent_ends_where_no_change_of_one_number_improves() -> None:
         for point in problem.space.sample(1000, np.random.default_rng(0))
         if np.isfinite(problem.score(point[np.newaxis], edp)[0][0])
     )
-    values, asked = [float(problem.score(start[np.newaxis], edp)[0][0])], 0
-    steps = descent(problem.space, start, values[0], 20_000)
-    points = next(steps)
-    while True:
-        asked += len(points)
+    values = [float(problem.score(start[np.newaxis], edp)[0][0])]
+
+    def evaluate(points: np.ndarray) -> np.ndarray:
         told, _ = problem.score(points, edp)
-        values.append(float(told.min()))
-        try:
-            points = steps.send(told)
-        except StopIteration as end:
-            point, value = end.value
-            break
-    assert asked <= 20_000
+        values.extend(told.tolist())
+        return told
+
+    point, value = follow(descent(problem.space, start, values[0], 20_000), evaluate)
+    assert 1 < len(values) <= 20_001
     assert value == min(values) == problem.score(point[np.newaxis], edp)[0][0] < values[0]
 
 

@@ -29,6 +29,7 @@ from maestro_env.experiments.store.records import Record, Show
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers import is_own
 from maestro_env.mapspace.space import Points
+from maestro_env.optimum.descent import descent, follow
 from maestro_env.optimum.known import optimum_in_table
 from maestro_env.optimum.lines import powers_of
 from maestro_env.optimum.search import OptimumError
@@ -274,7 +275,7 @@ class _LayerSearch:
         return found_by, search.nodes, max(found.bound, least)
 
     def _widen(self, objective: Objective) -> None:
-        """Look for mappings that are good in another way: proposals, or the first of a proof."""
+        """Look for mappings that are good in another way: proposals, or a descent from the best."""
         problem, samples, threads = (
             self._work.goal.problem,
             self._work.settings.front,
@@ -282,15 +283,11 @@ class _LayerSearch:
         )
         evaluator = FrontEvaluator(problem, objective, threads=threads)
         points = self._opening(objective, samples)
-        if "levels" in problem.abilities:
-            evaluator.evaluate(points)
-        else:
-            limits = Limits(nodes=self._work.settings.nodes, samples=samples)
-            for _ in solving(
-                *(search_for(problem, objective), (points,), limits, threads),
-                evaluate=lambda points: evaluator.evaluate(points).values,
-            ):
-                pass
+        values = evaluator.evaluate(points).values
+        if "levels" not in problem.abilities and len(points):
+            best = int(values.argmin())
+            steps = descent(problem.space, points[best], float(values[best]), samples)
+            follow(steps, lambda points: evaluator.evaluate(points).values)
         self._add(evaluator)
 
     def _opening(self, objective: Objective, samples: int) -> Points:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
 from itertools import combinations, permutations
 
@@ -46,6 +46,19 @@ def descent(space: Space, start: Points, value: float, budget: int) -> Asking:
             if not followed:
                 followed += [*points[values.argsort(kind="stable")[:_FOLLOWED]]]
     return point, value
+
+
+def follow(
+    asking: Asking, evaluate: Callable[[Points], NDArray[np.float64]]
+) -> tuple[Points, float]:
+    """Evaluate what a descent asks for until it ends, and return the best vector and its value."""
+    try:
+        points = next(asking)
+        while True:
+            points = asking.send(evaluate(points))
+    except StopIteration as end:
+        best: tuple[Points, float] = end.value
+        return best
 
 
 def _distinct(space: Space, point: Points, changed: Points) -> Points:
