@@ -283,8 +283,10 @@ class _LayerSearch:
         )
         evaluator = FrontEvaluator(problem, objective, threads=threads)
         points = self._opening(objective, samples)
-        values = evaluator.evaluate(points).values
-        if "levels" not in problem.abilities and len(points):
+        if "levels" in problem.abilities:
+            evaluator.evaluate(points)
+        elif len(points := np.concatenate([self._vectors(self._best), points])):
+            values = evaluator.evaluate(points).values
             best = int(values.argmin())
             steps = descent(problem.space, points[best], float(values[best]), samples)
             follow(steps, lambda points: evaluator.evaluate(points).values)
@@ -292,7 +294,7 @@ class _LayerSearch:
 
     def _opening(self, objective: Objective, samples: int) -> Points:
         """Return what is evaluated first: what is known, the start, and proposals."""
-        problem, given = self._work.goal.problem, [*self._best, *self._work.start]
+        problem, given = self._work.goal.problem, [*self._work.start]
         if known := optimum_in_table(problem, objective):
             given.append(known.point.tolist())
         return np.concatenate([self._vectors(given), *opening(problem, objective, samples)])
