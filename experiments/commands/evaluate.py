@@ -29,7 +29,6 @@ from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import ANY_MEMORIES
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ def execute(config: Config) -> int:
 
     The model says whether it is valid, the default one of several: others have faults of their own.
     """
-    model = None if config.model == AUTO else find_model(config.model).name
-    if is_nest(config) if model is None else model == ANY_MEMORIES:
+    model = None if config.model == AUTO else find_model(config.model)
+    if is_nest(config) if model is None else "levels" not in model.abilities:
         return _evaluate_nest(config)
     found = read_mapped(config)
     if len(found) > 1 and config.write is not None:

@@ -25,7 +25,7 @@ from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_object
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems import drawn
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.search import OptimumError, require_bounded
+from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 
@@ -224,7 +224,7 @@ def is_bounded(problem: Problem, objective: Objective) -> bool:
     if len(set(objective.factors)) < len(objective.factors):
         return False
     try:
-        require_bounded(problem, objective)
+        OptimumSearch.require(problem, objective)
     except OptimumError:
         return False
     return True

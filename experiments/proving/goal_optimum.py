@@ -16,7 +16,7 @@ from maestro_env.experiments.store.claims import claimed
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
-from maestro_env.optimum.search import OptimumError, require_bounded
+from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.optimum.solving import Limits
 
 # Counted, not timed: every run finds the same. They take about a second, of full17 several.
@@ -55,7 +55,7 @@ def find_optimum(
     if known := optimum_in_table(goal.problem, goal.objective):
         return known
     try:
-        require_bounded(goal.require("levels"), goal.objective)
+        OptimumSearch.require(goal.require("levels"), goal.objective)
     except (OptimumError, ModelError):
         return None
     record = ProofRecord(path, goal, versions)

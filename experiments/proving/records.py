@@ -18,7 +18,6 @@ from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import DamagedError, check_same, require_counts
 from maestro_env.experiments.store.directory import ANEW
 from maestro_env.experiments.store.versions import Versions
-from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.optimum.solving import Solution
 
@@ -149,8 +148,8 @@ class ProofRecord:
         mapping = self._goal.problem.space.decode(self.found.best_point)
         cost, _ = self._goal.problem.evaluate_mapping(mapping)
         assert cost is not None
-        space = self._goal.problem.space
-        said = {"directives": mapping.directives} if isinstance(space, MapSpace) else {}
+        of_levels = "levels" in self._goal.problem.abilities
+        said = {"directives": mapping.directives} if of_levels else {}
         return {**said, "cost": cost.as_dict()}
 
 

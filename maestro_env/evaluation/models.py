@@ -17,6 +17,8 @@ ABILITIES: Mapping[str, str] = {
     "known": "optima or bounds in the table",
     "explanation": "figures that add up to its totals",
     "windows": "tiles of windows",
+    "relaxed": "bounds on any memories",
+    "masks": "masks that allow valid mappings only",
     "guard": "a guard",
     "csv_energy": "the energy of MAESTRO's CSV",
 }
@@ -73,7 +75,9 @@ _TWO_LEVELS = "maestro_env.models.two_levels:TwoLevels"
 
 MODELS: Mapping[str, CostModel] = by_name(
     CostModel(
-        "exact", _TWO_LEVELS, frozenset({"levels", "proof", "known", "explanation", "windows"})
+        "exact",
+        _TWO_LEVELS,
+        frozenset({"levels", "proof", "known", "explanation", "windows", "masks"}),
     ),
     CostModel(
         "maestro",
@@ -84,7 +88,9 @@ MODELS: Mapping[str, CostModel] = by_name(
         own_energies=True,
     ),
     CostModel(
-        "hierarchy", "maestro_env.models.hierarchy:AnyMemories", frozenset({"known", "explanation"})
+        "hierarchy",
+        "maestro_env.models.hierarchy:AnyMemories",
+        frozenset({"known", "explanation", "relaxed"}),
     ),
 )
 """The cost models by name; docs/models.md compares them.

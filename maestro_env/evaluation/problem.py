@@ -265,7 +265,7 @@ class Problem(NativeProblem):
     @property
     def masks_complete(self) -> bool:
         """Whether what masks allow is always valid in the end."""
-        return self.model == DEFAULT_MODEL
+        return "masks" in self.abilities
 
     @property
     def native_masks(self) -> _native.Masks:

@@ -85,7 +85,7 @@ def cost_of(problem: Problem, mapping: Mapping, **changes: Any) -> Cost:
         MappingError: an invalid mapping; the message says why.
     """
     require_type("problem", problem, Problem, "of a layer on some hardware")
-    if problem.model != EXPLAINED:
+    if "explanation" not in problem.abilities:
         raise ModelError(
             f"model {problem.model} has no figures that add up to its totals; allowed: {EXPLAINED}"
         )

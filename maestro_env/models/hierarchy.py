@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
@@ -67,6 +68,15 @@ class AnyMemories(Room):
     def file_text(self, accelerator: Hierarchy) -> str:
         """Return its YAML."""
         return hierarchy_text(accelerator)
+
+    def published(self, name: str) -> Hierarchy | None:
+        """Return the chip that has this name."""
+        chips = (self.with_energies(find_hierarchy(chip)) for chip in chips_with("memories"))
+        return next((chip for chip in chips if chip.name == name), None)
+
+    def all_fields(self, accelerator: Hierarchy) -> str:
+        """Return its YAML without a name, in a line."""
+        return printable(" ".join(hierarchy_text(replace(accelerator, name="")).split()))
 
     def recorded(self, text: str) -> Hierarchy:
         """Read the YAML, which names no file."""

@@ -56,6 +56,14 @@ class Room(ABC):
         """Return an accelerator as a file that ``find`` reads."""
         return self.text(accelerator)
 
+    def published(self, name: str) -> Accelerator | None:
+        """Return the accelerator that has this name, with its energies; None for no such."""
+        return None
+
+    def all_fields(self, accelerator: Any) -> str:
+        """Return an accelerator but for its name, in a line as ``--hardware`` takes it."""
+        return self.text(accelerator)
+
     def record(self, accelerator: Any) -> dict[str, Any]:
         """Return an accelerator as JSON holds it, for ``recorded_accelerator``."""
         return {self.model: self.file_text(accelerator)}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware, named_hardware, written_entries
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.technologies import technology_text
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import AnyProblem
@@ -47,6 +48,16 @@ class TwoLevels(Room):
         found = self.find(accelerator)
         name = find_schema(schema, layers, found, tiles, self.model)
         return [Problem(MapSpace(each, found, name, tiles), self.model, guard) for each in layers]
+
+    def published(self, name: str) -> Hardware | None:
+        """Return what ``named_hardware`` returns."""
+        return named_hardware(name)
+
+    def all_fields(self, accelerator: Hardware) -> str:
+        """Return all fields, those that have their defaults too."""
+        said = {each.name: getattr(accelerator, each.name) for each in fields(Hardware)}
+        said["technology"] = technology_text(accelerator.technology)
+        return ",".join(f"{key}={value}" for key, value in said.items() if key != "name")
 
     def record(self, accelerator: Hardware) -> dict[str, Any]:
         """Return its fields."""

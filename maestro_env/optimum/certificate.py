@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem, require
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.memories import MemoriesSearch
-from maestro_env.optimum.search import require_bounded
+from maestro_env.optimum.search import OptimumSearch, ProofSearch
+from maestro_env.optimum.solving import prover
 
 FORMAT = "maestro-env certificate 2"
 FORMAT_OF_MEMORIES = "maestro-env certificate of any memories 1"
@@ -75,12 +76,9 @@ def certify(
         OSError: the file cannot be written.
     """
     claim = (objective, best, best_point, bound)
-    if isinstance(problem, HierarchyProblem):
-        blocks = _leaves(problem, *claim)
-    else:
-        levels = require(problem, "levels", "the certificate")
-        require_bounded(levels, objective)
-        blocks = _blocks(levels, objective, _header(levels, *claim), bound, threads)
+    kind = prover(problem)
+    kind.require(problem, objective)
+    blocks = _CONTENTS[kind](problem, *claim, threads)
     digest, boxes, leaves = hashlib.sha256(), 0, 0
     part = path.with_name(f"{path.name}.part")
     try:
@@ -103,14 +101,14 @@ def _header(
     best: float | None,
     best_point: Points | None,
     bound: float,
-) -> bytes:
+) -> _Block:
     facts = {
         "format": FORMAT,
         "hardware": problem.hardware.record(),
         "schema": problem.space.schema,
         "tiles": problem.space.tiles,
     }
-    return _line(facts | _claim(problem, objective, best, best_point, bound))
+    return _Block(_line(facts | _claim(problem, objective, best, best_point, bound)))
 
 
 def _claim(
@@ -146,6 +144,7 @@ def _leaves(
     best: float | None,
     best_point: Points | None,
     bound: float,
+    threads: int,
 ) -> Iterator[_Block]:
     """Yield the content of a certificate on any memories: a header, and a line for each leaf."""
     facts = {
@@ -173,14 +172,19 @@ class _Block:
 
 
 def _blocks(
-    problem: Problem, objective: Objective, header: bytes, bound: float, threads: int
+    problem: Problem,
+    objective: Objective,
+    best: float | None,
+    best_point: Points | None,
+    bound: float,
+    threads: int,
 ) -> Iterator[_Block]:
     """Yield the content of a certificate; it holds a few lists of boxes at a time."""
     space = problem.space
     native = _native.OptimumSearch(
         space.layer.native, space.hardware.native, space.native, objective.columns
     )
-    yield _Block(header)
+    yield _header(problem, objective, best, best_point, bound)
     roots, parallel = native.all()
     yield _Block(_bytes(np.array([len(roots)], dtype=np.uint8), parallel))
     lists = [roots]
@@ -198,3 +202,10 @@ def _blocks(
 def _bytes(*arrays: NDArray[Any]) -> bytes:
     """Return arrays one after the other, least byte first."""
     return b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
+
+
+_CONTENTS: Mapping[type[ProofSearch], Callable[..., Iterator[_Block]]] = {
+    OptimumSearch: _blocks,
+    MemoriesSearch: _leaves,
+}
+"""What writes the content of a certificate, for each search."""

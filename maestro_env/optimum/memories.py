@@ -10,6 +10,7 @@ import math
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,7 +101,7 @@ class MemoriesSearch(ProofSearch):
     problem: HierarchyProblem
 
     def __init__(self, problem: HierarchyProblem, objective: Objective) -> None:
-        require_bounded_memories(problem, objective)
+        self.require(problem, objective)
         super().__init__(problem, objective)
         evaluator, self._powers = problem.space.evaluator, powers_of(objective)
         self._bounds = LineBounds(Relaxation(evaluator), self._powers)
@@ -120,6 +121,18 @@ class MemoriesSearch(ProofSearch):
         self._waits = False  # for values that were asked for
         self._steps = self._look()
         self._finished = False
+
+    @classmethod
+    def require(cls, problem: Any, objective: Objective) -> None:
+        """Refuse an objective without bounds, with an ``OptimumError``."""
+        require_type("problem", problem, HierarchyProblem, "of a HierarchySpace")
+        require_type("objective", objective, Objective, "see find_objective")
+        if sum(powers_of(objective)) < len(objective.factors):
+            raise OptimumError(
+                f"objective {objective.name} has no bounds on any memories; allowed: products of "
+                "latency_cycles, energy_nj"
+            )
+        problem.require_figures(objective)
 
     # ---- As of every search ---------------------------------------------------------------------
 
@@ -351,19 +364,3 @@ class MemoriesSearch(ProofSearch):
         below, above = outer.copy(), outer.copy()
         below[1, dim], above[0, dim] = middle, middle + 1
         return [below, above]
-
-
-def require_bounded_memories(problem: HierarchyProblem, objective: Objective) -> None:
-    """Refuse an objective without bounds.
-
-    Raises:
-        OptimumError: as ``MemoriesSearch`` raises it.
-    """
-    require_type("problem", problem, HierarchyProblem, "of a HierarchySpace")
-    require_type("objective", objective, Objective, "see find_objective")
-    if sum(powers_of(objective)) < len(objective.factors):
-        raise OptimumError(
-            f"objective {objective.name} has no bounds on any memories; allowed: products of "
-            "latency_cycles, energy_nj"
-        )
-    problem.require_figures(objective)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,6 +100,11 @@ class ProofSearch(ABC):
         """How far the best is above the bound, as a share of it; infinite without a best."""
         return self.best / self.bound - 1 if math.isfinite(self.best) else math.inf
 
+    @classmethod
+    @abstractmethod
+    def require(cls, problem: Any, objective: Objective) -> None:
+        """Refuse a problem or an objective that has no bounds, with an ``OptimumError``."""
+
     def opening(self) -> Iterator[Points]:
         """Yield vectors to evaluate first, int32[N, D]: none."""
         return iter(())
@@ -134,13 +140,46 @@ class OptimumSearch(ProofSearch):
     problem: Problem
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
-        require_bounded(problem, objective)
+        self.require(problem, objective)
         super().__init__(problem, objective)
         space = problem.space
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
         )
         self._least = objective.bound(space.layer, space.hardware) if objective.bound else 0.0
+
+    @classmethod
+    def require(cls, problem: Any, objective: Objective) -> None:
+        """Refuse what has no bounds, or too many boxes.
+
+        Raises:
+            OptimumError: another model, operator or objective, or too many boxes.
+        """
+        require_type("problem", problem, Problem, "of a MapSpace")
+        require_type("objective", objective, Objective, "see find_objective")
+        if "proof" not in problem.abilities:
+            allowed = ", ".join(models_with("proof"))
+            raise OptimumError(f"model {problem.model} has no bounds; allowed: {allowed}")
+        if problem.layer.operator == "TRCONV":
+            raise OptimumError("model exact has no figures of operator TRCONV; give a CONV")
+        if unbounded := [name for name in objective.factors if name not in _BOUNDED]:
+            raise OptimumError(
+                f"objective {objective.name} has no bounds, as {unbounded[0]} has none; allowed: "
+                f"products of {', '.join(_BOUNDED)}"
+            )
+        if objective.columns != tuple(sorted(objective.columns)):
+            raise OptimumError(
+                f"objective {objective.name} is {'*'.join(objective.factors)}; allowed: first all "
+                f"{', then all '.join(_BOUNDED)}, as find_objective orders them"
+            )
+        # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
+        most = _MOST_COUNTED // max(16, 5 + 4 * problem.hardware.noc_latency)
+        if problem.layer.macs >= most:
+            raise OptimumError(
+                f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: fewer than {most:,} "
+                f"with a latency of {problem.hardware.noc_latency:,} cycles"
+            )
+        _require_searchable(problem.space)
 
     @property
     def finished(self) -> bool:
@@ -189,39 +228,6 @@ class OptimumSearch(ProofSearch):
     def learn(self, values: NDArray[np.float64]) -> None:
         """Rule out what cannot be better than the best."""
         self._native.tell(self.best)
-
-
-def require_bounded(problem: Problem, objective: Objective) -> None:
-    """Refuse what has no bounds, or too many boxes.
-
-    Raises:
-        OptimumError: as ``OptimumSearch`` raises it.
-    """
-    require_type("problem", problem, Problem, "of a MapSpace")
-    require_type("objective", objective, Objective, "see find_objective")
-    if "proof" not in problem.abilities:
-        allowed = ", ".join(models_with("proof"))
-        raise OptimumError(f"model {problem.model} has no bounds; allowed: {allowed}")
-    if problem.layer.operator == "TRCONV":
-        raise OptimumError("model exact has no figures of operator TRCONV; give a CONV")
-    if unbounded := [name for name in objective.factors if name not in _BOUNDED]:
-        raise OptimumError(
-            f"objective {objective.name} has no bounds, as {unbounded[0]} has none; allowed: "
-            f"products of {', '.join(_BOUNDED)}"
-        )
-    if objective.columns != tuple(sorted(objective.columns)):
-        raise OptimumError(
-            f"objective {objective.name} is {'*'.join(objective.factors)}; allowed: first all "
-            f"{', then all '.join(_BOUNDED)}, as find_objective orders them"
-        )
-    # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
-    most = _MOST_COUNTED // max(16, 5 + 4 * problem.hardware.noc_latency)
-    if problem.layer.macs >= most:
-        raise OptimumError(
-            f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: fewer than {most:,} with "
-            f"a latency of {problem.hardware.noc_latency:,} cycles"
-        )
-    _require_searchable(problem.space)
 
 
 def _require_searchable(space: MapSpace) -> None:

@@ -12,18 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem, require
+from maestro_env.evaluation.problem import require
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.memories import MemoriesSearch, require_bounded_memories
-from maestro_env.optimum.search import (
-    MOST_NODES,
-    OptimumError,
-    OptimumSearch,
-    ProofSearch,
-    require_bounded,
-)
+from maestro_env.optimum.memories import MemoriesSearch
+from maestro_env.optimum.search import MOST_NODES, OptimumError, OptimumSearch, ProofSearch
 from maestro_env.prior.proposals import PROPOSALS, likeliest
 
 _NODES_BETWEEN_LOOKS = 100_000
@@ -92,6 +85,18 @@ class Solution:
         return self.value / self.bound - 1 if self.bound else math.inf
 
 
+def prover(problem: AnyProblem) -> type[ProofSearch]:
+    """Return the kind of search for the optimum of a problem.
+
+    Raises:
+        ModelError: a model without bounds of mappings.
+    """
+    if "relaxed" in problem.abilities:
+        return MemoriesSearch
+    require(problem, "levels", "the optimum")
+    return OptimumSearch
+
+
 def search_for(problem: AnyProblem, objective: Objective) -> ProofSearch:
     """Return the search for the optimum of a problem.
 
@@ -99,17 +104,12 @@ def search_for(problem: AnyProblem, objective: Objective) -> ProofSearch:
         OptimumError: an objective, or a problem, whose optimum cannot be proven.
         ModelError: a model without bounds of mappings.
     """
-    if isinstance(problem, HierarchyProblem):
-        return MemoriesSearch(problem, objective)
-    return OptimumSearch(require(problem, "levels", "the optimum"), objective)
+    return prover(problem)(problem, objective)
 
 
 def require_search(problem: AnyProblem, objective: Objective) -> None:
     """Refuse what ``search_for`` refuses."""
-    if isinstance(problem, HierarchyProblem):
-        require_bounded_memories(problem, objective)
-    else:
-        require_bounded(require(problem, "levels", "the optimum"), objective)
+    prover(problem).require(problem, objective)
 
 
 def solve(
@@ -140,8 +140,8 @@ def opening(
 
     There are none on any memories, for which it has not been trained.
     """
-    if isinstance(problem, Problem):
-        yield likeliest(problem, objective, samples)
+    if "levels" in problem.abilities:
+        yield likeliest(require(problem, "levels", "a proposal"), objective, samples)
 
 
 def solving(

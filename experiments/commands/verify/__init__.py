@@ -9,17 +9,11 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import chips_with, named_hardware
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.accelerators.hierarchy_file import hierarchy_text
-from maestro_env.accelerators.technologies import technology_text
-from maestro_env.base.errors import printable
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
 from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
@@ -27,8 +21,6 @@ from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import printable_name
-from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import room_of
 
 
@@ -76,19 +68,20 @@ def _told(verified: Verified) -> Iterator[str]:
             proven += f"; the vector in the file has {claim.value!r}"
     work = f"{verified.tally}, {verified.seconds:.1f} s"
     # Names of accelerators do not count.
-    record, figures = _figures(problem.hardware)
+    room = room_of(problem.model)
+    unnamed: Any = problem.hardware
+    record = room.record(replace(unnamed, name=""))
     facts = [problem.layer.shape, record, *_space(problem)]
     text = json.dumps([*facts, objective.name], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     digests = f"digest {verified.digest[:16]}, of the problem {digest[:16]}"
     yield f"{where}: {proven} ({work}; {digests})"
-    yield f"accelerator: {figures}"
+    yield f"accelerator: {room.all_fields(problem.hardware)}"
 
 
 def _space(problem: AnyProblem) -> tuple[str, str]:
     """Return the schema and the tiles of a space."""
-    space = problem.space
-    assert isinstance(space, MapSpace | HierarchySpace)
+    space: Any = problem.space
     return problem.schema, space.tiles
 
 
@@ -99,22 +92,5 @@ def _kind(problem: AnyProblem) -> str:
 
 def _name(hardware: Accelerator) -> str:
     """Return the name of an accelerator that has all the figures of this name."""
-    if isinstance(hardware, Hardware):
-        known: Accelerator | None = named_hardware(hardware.name)
-    else:
-        room = room_of(hardware.MODEL)
-        chips = (room.with_energies(room.find(name)) for name in chips_with("memories"))
-        known = next((each for each in chips if each.name == hardware.name), None)
+    known = room_of(hardware.MODEL).published(hardware.name)
     return hardware.name if known == hardware else "an accelerator of its own"
-
-
-def _figures(hardware: Accelerator) -> tuple[Any, str]:
-    """Return all that an accelerator has but its name: as JSON, and as ``--hardware`` takes it."""
-    if isinstance(hardware, Hierarchy):
-        text = hierarchy_text(replace(hardware, name=""))
-        return text, printable(" ".join(text.split()))
-    assert isinstance(hardware, Hardware)
-    said = {each.name: getattr(hardware, each.name) for each in fields(Hardware)}
-    said["technology"] = technology_text(hardware.technology)
-    figures = ",".join(f"{key}={value}" for key, value in said.items() if key != "name")
-    return hardware.record() | {"name": ""}, figures

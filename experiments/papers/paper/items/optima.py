@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.evaluation.models import MODELS
 from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines, Scale
 from maestro_env.experiments.papers.paper.items import marl_paper, table3
 from maestro_env.experiments.papers.paper.items.table3 import (
@@ -47,7 +48,7 @@ _SOLVED = 0.9
 
 def _runs(scale: Scale) -> Iterator[Run]:
     runs = chain(table3.ITEM.runs(scale), marl_paper.ITEM.runs(scale))
-    return (run for run in runs if run.model == "exact")
+    return (run for run in runs if "proof" in MODELS[run.model].abilities)
 
 
 def _checkpoints(found: FilledFolder) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maestro_env.evaluation.models import MODELS
 from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines, Scale
 from maestro_env.experiments.papers.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Run
 from maestro_env.experiments.papers.paper.ratios import (
@@ -166,7 +167,7 @@ def _leads(found: FilledFolder, against: Mapping[str, Sequence[str]]) -> Lines:
 
 
 def _exact(found: FilledFolder) -> list[Arena]:
-    return [arena for arena in found.arenas if arena.model == "exact"]
+    return [arena for arena in found.arenas if "proof" in MODELS[arena.model].abilities]
 
 
 def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
