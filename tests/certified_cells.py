@@ -2,11 +2,12 @@
 
 A script, not a part of the suite:
 
-    python tests/certified_cells.py --cells 400 --seconds 60 --out cells.jsonl [--free]
+    python tests/certified_cells.py --cells 400 --seconds 60 --out cells.jsonl [--free] [--certify]
 
 Each cell is a layer's shape on a chip for an objective, searched by one thread until a gap of
 0.01 %, the end of its boxes, or so many CPU-seconds. The file has a line for each; those that are
-there are not searched again. The table is printed at the end, and with --table alone.
+there are not searched again. The table is printed at the end, and with --table alone. Under
+--certify the certificate of each is written and checked too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import random
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -24,8 +26,11 @@ from typing import Any
 
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.commands.verify.certificate.check import verify
 from maestro_env.models import room_of
+from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.memories import MemoriesSearch
+from maestro_env.optimum.search import OptimumError
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.zoo import models
 
@@ -53,7 +58,29 @@ def drawn(count: int) -> list[Cell]:
     return cells[:count]
 
 
-def searched(cell: Cell, layer: Layer, seconds: float, free: bool) -> dict[str, Any]:
+def certified(search: MemoriesSearch) -> dict[str, Any]:
+    """Write and check the certificate of what was found; return what both take, in CPU-seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, began = Path(folder) / "certificate.gz", time.process_time()
+        try:
+            claim = (search.best, search.best_point, search.bound)
+            made = certify(search.problem, search.objective, *claim, path)
+        except OptimumError as error:
+            return {"refused": str(error)}
+        written = time.process_time()
+        verify(path)
+        checked = time.process_time() - written
+        return {
+            "bytes": made.bytes,
+            "leaves": made.boxes,
+            "write": written - began,
+            "check": checked,
+        }
+
+
+def searched(
+    cell: Cell, layer: Layer, seconds: float, free: bool, certify_it: bool
+) -> dict[str, Any]:
     """Search a cell and return what was found, in CPU-seconds."""
     name, chip, goal = cell
     room, objective = room_of("hierarchy"), find_objective(goal)
@@ -80,15 +107,17 @@ def searched(cell: Cell, layer: Layer, seconds: float, free: bool) -> dict[str, 
         for share in (0.03, 0.01, 0.001):
             if gap <= share:
                 reached.setdefault(str(share), spent())
+    ended = spent()
     return {
         "cell": [name, chip, goal, free],
         "best": search.best,
         "bound": search.bound,
         "gap": gap,
-        "seconds": spent(),
+        "seconds": ended,
         "opening": found,
         "reached": reached,
         "finished": search.finished,
+        **({"certificate": certified(search)} if certify_it else {}),
     }
 
 
@@ -117,6 +146,24 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {name} | {len(chosen)} | {' | '.join([*within, *figures])} |"
 
 
+def certificates(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield how large certificates are, and what it takes to write and to check them."""
+    some = [row for row in rows if "bytes" in row.get("certificate", {})]
+    if not some:
+        return
+    figures = {
+        "bytes": [row["certificate"]["bytes"] for row in some],
+        "leaves": [row["certificate"]["leaves"] for row in some],
+        "s to find": [row["seconds"] for row in some],
+        "s to write": [row["certificate"]["write"] for row in some],
+        "s to check": [row["certificate"]["check"] for row in some],
+    }
+    refused = sum("refused" in row.get("certificate", {}) for row in rows)
+    yield f"{len(some)} certificates, all verified; {refused} refused"
+    for name, values in figures.items():
+        yield f"| {name} | {statistics.median(values):,.2f} | {max(values):,.2f} |"
+
+
 def main() -> None:
     """Search what is not there yet, and print the table."""
     parser = argparse.ArgumentParser()
@@ -124,6 +171,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--out", type=Path, default=Path("cells.jsonl"))
     parser.add_argument("--free", action="store_true")
+    parser.add_argument("--certify", action="store_true")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     lines = given.out.read_text().splitlines() if given.out.exists() else []
@@ -133,13 +181,14 @@ def main() -> None:
     for cell in () if given.table else drawn(given.cells):
         if (*cell, given.free) in there:
             continue
-        row = searched(cell, layers[cell[0]], given.seconds, given.free)
+        row = searched(cell, layers[cell[0]], given.seconds, given.free, given.certify)
         rows.append(row)
         with given.out.open("a") as file:
             file.write(json.dumps(row) + "\n")
         sys.stdout.write(f"{' '.join(cell)} {row['gap']:.3%} {row['seconds']:.1f} s\n")
         sys.stdout.flush()
-    sys.stdout.write("\n".join(table([row for row in rows if row["cell"][3] == given.free])) + "\n")
+    of_space = [row for row in rows if row["cell"][3] == given.free]
+    sys.stdout.write("\n".join([*table(of_space), *certificates(of_space)]) + "\n")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from maestro_env.workloads.network import Network
 # The distinct products of a block of Llama-3-8B, 128 tokens.
 _SIZES = ((4096, 4096, 2), (1024, 4096, 2), (14336, 4096, 2), (4096, 14336, 1), (128, 128, 64))
 LLAMA = [find_layer(f"gemm:M=128,N={n},K={k},count={times}") for n, k, times in _SIZES]
-SETTINGS = SearchSettings.of("hierarchy", mapper="marl")
+SETTINGS = SearchSettings.of("hierarchy")
 NETWORKS = [*map(find_network, ("mobilenetv2", "resnet18")), Network("llama3_8b", tuple(LLAMA))]
 
 
