@@ -38,6 +38,9 @@ __all__ = [
 MAPPERS: Mapping[str, str] = {
     "random": "maestro_env.mappers.random:RandomMapper",
     "random_log": "maestro_env.mappers.random:LogRandomMapper",
+    "random_moves": "maestro_env.mappers.moving:RandomMovesMapper",
+    "hill_climbing": "maestro_env.mappers.moving:HillClimbingMapper",
+    "annealing": "maestro_env.mappers.moving:AnnealingMapper",
     "bo": "maestro_env.mappers.bo:BayesianMapper",
     "ga": "maestro_env.mappers.ga:GeneticMapper",
     "ga_log": "maestro_env.mappers.ga:LogGeneticMapper",
