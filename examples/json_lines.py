@@ -1,8 +1,6 @@
-"""A search that needs nothing of this package, to enter the benchmark with (docs/benchmark.md).
+"""Simulated annealing that needs nothing of this package, for the benchmark (docs/benchmark.md).
 
 maestro-env benchmark run 'program:python3 examples/json_lines.py'
-
-It changes one or two parameters of the best mapping, and draws new mappings until one is valid.
 """
 
 import json
@@ -10,16 +8,19 @@ import random
 import sys
 
 problem = json.loads(sys.stdin.readline())
-choices = [len(parameter["values"]) for parameter in problem["parameters"]]
-rng = random.Random(problem["seed"])
-best, least, remaining = None, float("inf"), problem["budget"]
+parameters, rng = problem["parameters"], random.Random(problem["seed"])
+present, least = [0] * len(parameters), None  # the smallest sizes, as they fit
+moved, remaining = present, problem["budget"]
 while remaining:
-    vector = [rng.randrange(count) for count in choices]
-    if best is not None:
-        changed = rng.sample(range(len(choices)), rng.choice((1, 2)))
-        vector = [vector[i] if i in changed else best[i] for i in range(len(choices))]
-    print(json.dumps({"ask": [vector]}), flush=True)
+    print(json.dumps({"ask": [moved]}), flush=True)
     answer = json.loads(sys.stdin.readline())
     (value,), remaining = answer["tell"], answer["remaining"]
-    if value is not None and value <= least:
-        best, least = vector, value
+    heat = 0.3 * remaining / problem["budget"] + 1e-9
+    if value and (not least or value < least or rng.random() < (least / value) ** (1 / heat)):
+        present, least = moved, value
+    moved, place = list(present), rng.randrange(len(parameters))
+    last, choice = len(parameters[place]["values"]) - 1, present[place]
+    moved[place] = rng.randint(0, last)
+    if parameters[place]["kind"] in ("tile", "cluster"):  # sizes: one less or more, half, double
+        size = rng.choice((choice - 1, choice + 1, (choice - 1) // 2, 2 * choice + 1))
+        moved[place] = min(max(size, 0), last)

@@ -76,6 +76,7 @@ def test_planted_groups_end_up_in_the_file(
     assert lines["measure"] == "pearson: Pearson's r among the best samples (the paper's)"
     assert lines["linkage"].startswith("ward_rows: ")
     assert lines["stability"].startswith("groups of half the samples agree 1.00 with these, 1.00 ")
+    assert lines["valid"] == "6,000 of 6,000 samples"
     assert lines["samples"].startswith("6,000 spent (policy random, seed 0), kept in ")
     assert (lines["groups"], lines["plot"]) == (str(out), str(out.with_suffix(".png")))
 
@@ -163,7 +164,9 @@ def test_samples_that_say_nothing_are_an_error(
     impossible = tmp_path / "tiny.yaml"
     impossible.write_text("num_pes: 16\nl1_bytes: 1\nl2_bytes: 1\n")
     assert run(out, f"--hardware={impossible}") == 2
-    expected = "error: no groups from 600 samples of resnet18_l2: top 0.15 of 600 samples, 0 of"
+    expected = (
+        "error: 0 of 600 samples are valid, too few to tell groups from chance; allowed: 500 "
+    )
     assert expected in capsys.readouterr().err
     assert files(out) == []
 

@@ -36,13 +36,16 @@ from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mappers.agents.grouping import refusing, require_agents
 from maestro_env.workloads.finding import find_layer
 
+_LEAST_VALID = 500
+"""Of fewer samples the best ones are too few for correlations: their errors are above 0.1."""
+
 
 @dataclass(frozen=True)
 class _Samples:
     """The flags that say what is clustered."""
 
     layer: str = option("mobilenetv2_l2", LAYER_HELP)
-    objective: str = option("latency", f"what to minimise: {', '.join(OBJECTIVES)}")
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
     policy: str = option("random", f"mapper that draws the samples: {', '.join(MAPPERS)}")
     samples: int = option(20_000, "number of samples", least=1)
     seed: int = option(0, "seed of the samples and of their halves")
@@ -88,6 +91,7 @@ def execute(config: Config) -> int:
     samples = collected.samples
     if collected.complaint:
         print_errors(f"warning: {collected.complaint}")
+    _require_valid(config, samples)
     grouping = partial(
         cluster,
         agents=config.agents,
@@ -109,8 +113,9 @@ def execute(config: Config) -> int:
     ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
+    valid = f"{np.count_nonzero(samples.rewards):,} of {len(samples):,} samples"
     print_lines(*_facts(config, found), f"stability: {doubts}")
-    print_lines(f"samples: {ledger}", f"groups: {path}")
+    print_lines(f"valid: {valid}", f"samples: {ledger}", f"groups: {path}")
     heading = f"{title}: {goal.objective.name}"
     plot(path.with_suffix(".png"), lambda: draw_clustering(found, heading), config.svg)
     return 0
@@ -142,6 +147,17 @@ def _require_free(path: Path) -> None:
     for each in (path, path.with_suffix(".png"), path.with_suffix(".svg")):
         if each.exists():
             raise RecordError(f"{each} exists: give another --out")
+
+
+def _require_valid(config: Config, samples: Samples) -> None:
+    """Refuse samples of which too few are valid, as groups of them would be chance."""
+    valid, least = np.count_nonzero(samples.rewards), min(_LEAST_VALID, len(samples))
+    if valid < least:
+        raise UsageError(
+            f"{valid:,} of {len(samples):,} samples are valid, too few to tell groups from chance; "
+            f"allowed: {least} or more: take more --samples, or --policy random_moves, whose "
+            "mappings fit the buffers"
+        )
 
 
 def _path(config: Config, goal: Goal) -> Path:

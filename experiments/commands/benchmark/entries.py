@@ -18,6 +18,7 @@ import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
+from maestro_env.experiments.commands.benchmark.methods import Method
 from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
 from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import Held, Problems
@@ -43,6 +44,13 @@ _MOST_BYTES = 10_000
 
 _LONGEST_TEXT = 1000
 """Of a card."""
+
+KINDS = (
+    "black box: programs, whose samples this side evaluates",
+    "white box: mappers, which may call the cost model too",
+    "reported: samples are their authors' word",
+)
+"""Of entries; each has tables of its own."""
 
 _BAD = (LookupError, TypeError, ValueError, OverflowError, RecursionError)
 """What records raise that are no records."""
@@ -133,6 +141,13 @@ class Entry:
     path: Path
     counted: bool
     card: Card
+
+    @property
+    def kind(self) -> str:
+        """One of ``KINDS``."""
+        if not self.counted:
+            return KINDS[2]
+        return KINDS[Method(self.card.method).command is None]
 
     @cached_property
     def hidden_runs(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from maestro_env.base.errors import quoted
 from maestro_env.experiments.commands.benchmark.entries import (
     COMMAND,
+    KINDS,
     Card,
     Entry,
     read_entry,
@@ -54,9 +55,6 @@ from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.store.versions import made_here
 
-KINDS = {"counted": True, "reported: samples are their authors' word": False}
-"""Of entries, which stand in tables of their own: whether this side has counted."""
-
 
 def score(config: Any) -> int:
     """Score entries, write the tables, and return the exit status."""
@@ -79,8 +77,8 @@ def score(config: Any) -> int:
             _search_again(entry, evaluations, problems, config)
     kinds = {
         kind: of_kind
-        for kind, counted in KINDS.items()
-        if (of_kind := [each for entry, each in every.items() if entry.counted is counted])
+        for kind in KINDS
+        if (of_kind := [each for entry, each in every.items() if entry.kind == kind])
     }
     shown = [
         *(standings(of_kind, kind) for kind, of_kind in kinds.items()),

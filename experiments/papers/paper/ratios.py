@@ -18,6 +18,8 @@ from maestro_env.experiments.shown.tables import significant
 
 _DIGITS = 4
 _COUNTS = ("problems", "samples")
+# Two costs that differ by less are no different, whatever an interval excludes.
+_ALIKE = 1.02
 RATIO_COLUMNS = ("ratio", "low", "high", "without", "alone")
 
 Comparison = tuple[Sequence[object], Sequence[Arena], str, str]
@@ -86,6 +88,16 @@ class Ratio:
         left_out = {"none": self.without, "alone": self.alone}
         parts += [f"{how} in {number}" for how, number in left_out.items() if number]
         return ", ".join(parts) or "-"
+
+
+def no_difference(ratios: Sequence[Ratio]) -> bool:
+    """Say whether after the most samples all intervals are within 2 % of 1, both ways."""
+    most = max((each.samples for each in ratios), default=0)
+    last = [each for each in ratios if each.samples == most]
+    return bool(last) and all(
+        each.low >= 1 / _ALIKE and each.high <= _ALIKE and not each.without and not each.alone
+        for each in last
+    )
 
 
 def cost_ratios(

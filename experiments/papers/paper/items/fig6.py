@@ -21,7 +21,7 @@ from maestro_env.experiments.papers.paper.frame import (
     searches,
 )
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal
-from maestro_env.experiments.papers.paper.ratios import Ratio, ratio_lines
+from maestro_env.experiments.papers.paper.ratios import Ratio, no_difference, ratio_lines
 from maestro_env.experiments.papers.paper.reach import at_most, everywhere, mostly, tally
 from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows, grouped, pivot, select
 from maestro_env.experiments.search.goals import unique
@@ -189,9 +189,11 @@ def _view(folder: Folder) -> dict[str, Any]:
     costs = folder.rows("numbers.csv", hardware=_EVERY)
     duels = [row for row in folder.rows("duels.csv") if row["hardware"] != _EVERY]
     by_pearson = select(duels, grouping="clustered", measure=PEARSON)
-    pearson = [each.better for each in map(Ratio.of, by_pearson)]
+    to_random = list(map(Ratio.of, by_pearson))
+    pearson = [each.better for each in to_random]
     rivalry = folder.rows("rivals.csv")
-    one = [each.better for each in map(Ratio.of, select(rivalry, to="1"))]
+    to_one = list(map(Ratio.of, select(rivalry, to="1")))
+    one = [each.better for each in to_one]
     best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
     ends = {Variant.of(row): Ratio.of(row) for row in costs}
     few = [ratio for variant, ratio in ends.items() if variant in _BEST]
@@ -204,6 +206,7 @@ def _view(folder: Folder) -> dict[str, Any]:
         ],
         "valid": folder.rows("valid.csv"),
         "one": tally(one),
+        "alike": {"one": no_difference(to_one), "pearson": no_difference(to_random)},
         "all_to_one": list(map(Ratio.of, select(rivalry, to="1", agents=str(ALL.agents)))),
         "best": tally(best),
         "few": few,
