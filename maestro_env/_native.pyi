@@ -1,7 +1,7 @@
 """Types of the C++ core."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -325,3 +325,62 @@ def exact_report(
 def csv_row(network: str, layer: str, cells: list[str]) -> str: ...
 def network_cycles(hardware: Hardware, words: int) -> int: ...
 def buffered_area_um2(hardware: Hardware, l1_bytes: float, l2_bytes: float) -> float: ...
+
+MOVE_RULES: tuple[str, ...]
+BOTTLENECKS: int
+MOST_BOTTLENECK: float
+
+class Moves:
+    def __init__(
+        self,
+        parameters: list[tuple[str, int, int, list[int], int, list[float]]],
+        moves: list[list[tuple[int, str, int]]],
+    ) -> None: ...
+    def after(
+        self, present: _Points, moves: NDArray[np.int64], made: NDArray[np.bool_]
+    ) -> _Points: ...
+    def show(self, points: _Points) -> NDArray[np.float32]: ...
+    @property
+    def shown(self) -> list[int]: ...
+
+class Ground:
+    @overload
+    def __init__(
+        self,
+        evaluator: BatchEvaluator,
+        space: MapSpace,
+        masks: MasksOfVectors,
+        moves: Moves,
+        columns: tuple[int, ...],
+        context: list[float],
+        machine: tuple[Layer, Hardware] | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        evaluator: HierarchyBatchEvaluator,
+        space: HierarchySpace,
+        masks: MasksOfVectors,
+        moves: Moves,
+        columns: tuple[int, ...],
+        context: list[float],
+    ) -> None: ...
+
+_Tried = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
+
+class Copies:
+    def __init__(self, grounds: list[Ground], count: int, in_full: bool, threads: int) -> None: ...
+    def place(self, copies: NDArray[np.int64], grounds: NDArray[np.int64]) -> None: ...
+    def after(self, moves: NDArray[np.int64]) -> _Points: ...
+    def try_points(self, copies: NDArray[np.int64], points: _Points) -> _Tried: ...
+    def try_point(
+        self, point: _Points
+    ) -> tuple[NDArray[np.float32], float, int, _Points, NDArray[np.float64]]: ...
+    def step(
+        self, move: int
+    ) -> tuple[NDArray[np.float32], float, int, _Points, NDArray[np.float64]]: ...
+    def seen(self) -> NDArray[np.float32]: ...
+    def present(self) -> _Points: ...
+    def values(self) -> NDArray[np.float64]: ...
+    def grounds(self) -> NDArray[np.int32]: ...
+    def masks(self) -> NDArray[np.bool_]: ...

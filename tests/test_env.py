@@ -284,5 +284,7 @@ def test_the_default_model_is_the_exact_one() -> None:
 def test_options_that_reset_would_leave_out_are_refused() -> None:
     for env in (MaestroEnv(), gymnasium.make_vec("MaestroImprove-v1", 2)):
         env.reset(seed=0, options={})
-        with pytest.raises(MaestroEnvError, match="reset has no option 'layer'; allowed: none"):
+        with pytest.raises(MaestroEnvError, match="reset has no option 'size'; allowed: layer, ha"):
+            env.reset(options={"size": 3})
+        with pytest.raises(MaestroEnvError, match="allowed: layers mobilenetv2_l2 on unlimited"):
             env.reset(options={"layer": "resnet18_l2"})

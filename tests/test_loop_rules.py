@@ -27,7 +27,7 @@ from maestro_env.accelerators.hierarchy import (
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError
-from maestro_env.environments.improving import Moves
+from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
@@ -251,11 +251,10 @@ def test_moves_and_masks_of_ruled_spaces_work(chip: str) -> None:
             OK,
             STATUSES.index("pool_overflow"),
         }
-        moves = Moves([problem.space])
-        moves.start(problem.space)
-        moves.accept(points[0])
-        for action in range(int(moves.space.n)):  # type: ignore[attr-defined]
-            problem.space.decode(moves.vectors(action))
+        moves, made = moves_of(problem.space), np.ones((1, 1), dtype=np.bool_)
+        for action in range(len(moves.names)):
+            after = moves.native.after(points[:1], np.array([[action]]), made)
+            problem.space.decode(problem.space.clipped(after)[0])
 
 
 @pytest.mark.parametrize("mapper", ["ga", "marl", "bo", "pbil"])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Hierarchy
-from maestro_env.base.errors import EnvError, UnknownNameError, quoted
+from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
-from maestro_env.environments.actions import ACTIONS, Actions, Mask
+from maestro_env.environments.actions import ACTIONS, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
@@ -26,7 +24,15 @@ from maestro_env.environments.information import (
     regret,
     require_info,
 )
-from maestro_env.environments.task import Task, episode_end, make_tasks, require_episode_length
+from maestro_env.environments.task import (
+    Accelerators,
+    Task,
+    chosen_tasks,
+    drawn_task,
+    episode_end,
+    make_tasks,
+    require_episode_length,
+)
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
@@ -109,7 +115,8 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     * `info`: `basic`, or `full`.
     * `action`: `multidiscrete`, `box` or `discrete_steps`.
     * `observation`: `cost`, or `context`.
-    * `layers`: in place of `layer`, several with the same parameters. Where they differ in the
+    * `layers`: in place of `layer`, several with the same parameters; `hardware` may then be a list
+      of one for each. `reset(options={"layer": ...})` chooses one. Where they differ in the
       choices of a parameter, the action space has the most of any, and a choice c beyond the n of
       a layer means c modulo n.
     * `render_mode`: `ansi` for the loop nest as text, `rgb_array` for a picture of it, uint8[H, W,
@@ -125,13 +132,12 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
-    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = ACTIONS
 
     def __init__(
         self,
         layer: str | Layer | None = None,
         objective: str | Objective = "edp",
-        hardware: str | Hardware | Hierarchy = "unlimited",
+        hardware: Accelerators = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = AUTO,
         tiles: str = "integers",
@@ -145,41 +151,31 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         render_mode: str | None = None,
     ) -> None:
         tasks = make_tasks(layer, layers, objective, hardware, model, schema, tiles, guard)
-        self._set_up(tasks, reward, episode_length, info, action, observation, render_mode)
-
-    def _set_up(
-        self,
-        tasks: Sequence[Task],
-        reward: str = "inverse",
-        episode_length: int | None = None,
-        info: str = "basic",
-        action: str = "multidiscrete",
-        observation: str = "cost",
-        render_mode: str | None = None,
-    ) -> None:
-        self.reward = reward
+        self.reward, self.action, self.observation = reward, action, observation
         self._reward = look_up("reward", reward, REWARDS)
-        self.info = require_info(info)
-        self.action = action
-        self.observation = observation
-        self.episode_length = require_episode_length(episode_length, action)
-        self.render_mode = _require_render_mode(render_mode)
-        self.tasks = tasks
-        for task in tasks:
-            task.warn()
-        self._actions = look_up("action", action, self._ACTIONS)([task.space for task in tasks])
+        self._set_up(tasks, episode_length, info, render_mode)
+        self._actions = look_up("action", action, ACTIONS)([task.space for task in tasks])
         self._observer = Observer(observation, self._actions)
         self.action_space = self._actions.space
         self.observation_space = self._observer.space
+        self._seen = self._task.first
+
+    def _set_up(
+        self, tasks: Sequence[Task], length: int | None, info: str, render_mode: str | None
+    ) -> None:
+        self.tasks = tasks
+        self.info = require_info(info)
+        self.episode_length = require_episode_length(length, self.action)
+        self.render_mode = _require_render_mode(render_mode)
+        for task in tasks:
+            task.warn()
         self._bests = [Incumbent() for _ in tasks]
         self._begin(0)
 
     def _begin(self, index: int) -> None:
         """Begin an episode of one of the tasks."""
+        self._index, self._mappings = index, 0
         self._task, self._best = self.tasks[index], self._bests[index]
-        self._actions.start(self._task.space)
-        self._seen = self._task.first
-        self._mappings = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -197,12 +193,22 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode; return the first observation, float32[n], and ``info``."""
-        if options:
-            raise EnvError(f"reset has no option {quoted(next(iter(options)))}; allowed: none")
+        """Begin an episode; return the first observation, float32[n], and ``info``.
+
+        Args:
+            seed: of the layers that this and later resets draw; None to go on.
+            options: ``layer`` and ``hardware`` say which of several layers and accelerators this
+                episode has, as ``find_layer`` and ``find_hardware`` take them.
+        """
+        indices = chosen_tasks(self.tasks, options)
         super().reset(seed=seed)
-        several = len(self.tasks) > 1
-        self._begin(int(self.np_random.integers(len(self.tasks))) if several else 0)
+        self._begin(drawn_task(indices, self.np_random))
+        return self._first()
+
+    def _first(self) -> tuple[Observations, dict[str, Any]]:
+        """Return what is seen and told after a reset."""
+        self._actions.start(self._task.space)
+        self._seen = self._task.first
         return self._observer.see(self._seen, self._task).copy(), self._information()
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.vector import AutoresetMode
@@ -13,7 +14,8 @@ from maestro_env.base.registry import look_up
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
-from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
+from maestro_env.environments.improving import MaestroImproveEnv
+from maestro_env.environments.improving_copies import MaestroImproveVectorEnv
 from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
@@ -68,15 +70,18 @@ def make_improve_vector_env(
     autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **arguments: Any,
 ) -> MaestroImproveVectorEnv:
-    """Make copies of a ``MaestroImproveEnv``, as ``make_vector_env`` does of a ``MaestroEnv``."""
+    """Make copies of a ``MaestroImproveEnv``, as ``make_vector_env`` does of a ``MaestroEnv``.
+
+    With ``layers`` each copy draws its own. Autoreset may be ``DISABLED`` too.
+    """
     single = MaestroImproveEnv(**arguments)
     return MaestroImproveVectorEnv(
         _evaluators(single, num_envs, threads),
         num_envs,
         episode_length=single.episode_length,
-        info=single.info,
         max_episode_steps=max_episode_steps,
         autoreset_mode=autoreset_mode,
+        **asdict(single.options),
     )
 
 

@@ -66,8 +66,8 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
         seen, rewards, terminated, truncated, info = self.env.step(self._actions)
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": end} for end in truncated.tolist()]
         if "final_obs" in info:
-            for each, last in zip(infos, info["final_obs"], strict=True):
-                each["terminal_observation"] = last
+            for copy in np.flatnonzero(info["_final_obs"]).tolist():
+                infos[copy]["terminal_observation"] = info["final_obs"][copy]
         return seen, rewards.astype(np.float32), terminated | truncated, infos
 
     def close(self) -> None:

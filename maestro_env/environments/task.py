@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,15 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import Points, Space
-from maestro_env.models import ANY_MEMORIES, make_problems, two_buffer_form
+from maestro_env.models import ANY_MEMORIES, make_problems, room_of, two_buffer_form
 from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 
 DEFAULT_LAYER = "mobilenetv2_l2"
+
+Accelerators = str | Accelerator | Sequence[str | Accelerator]
+"""An accelerator, or one for each of several layers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +115,7 @@ def make_tasks(
     layer: str | Layer | None,
     layers: Sequence[str | Layer] | None,
     objective: str | Objective,
-    hardware: str | Accelerator,
+    hardware: Accelerators,
     model: str,
     schema: str,
     tiles: str,
@@ -119,17 +123,78 @@ def make_tasks(
 ) -> list[Task]:
     """Return a task for each layer that ``layer`` or ``layers`` name; no two differ in parameters.
 
+    Each layer has the one accelerator, or one of its own from a list.
+
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
     objective = find_objective(objective)
     found = [find_layer(each) for each in _given(layer, layers)]
-    problems = make_problems(found, hardware, model, schema, tiles, guard)
-    if form := two_buffer_form(hardware, problems[0].hardware):
+    how = (model, schema, tiles, guard)
+    if isinstance(hardware, str | Accelerator):
+        problems = make_problems(found, hardware, *how)
+    else:
+        pairs = zip(found, _one_each(hardware, found), strict=True)
+        problems = [make_problems([layer], each, *how)[0] for layer, each in pairs]
+    one = hardware if isinstance(hardware, str | Accelerator) else hardware[0]
+    if form := two_buffer_form(one, problems[0].hardware):
         warnings.warn(f"{form}; model {ANY_MEMORIES} has all its memories", stacklevel=4)
     for problem in problems:
         _require_alike(problems[0].space, problem.space)
     return [Task(problem, objective) for problem in problems]
+
+
+def _one_each(
+    hardware: Sequence[str | Accelerator], layers: Sequence[Layer]
+) -> Sequence[str | Accelerator]:
+    if not isinstance(hardware, Sequence) or len(hardware) != len(layers):
+        raise EnvError(
+            f"hardware is {quoted(hardware)}; allowed: an accelerator, or a list of one for each "
+            f"of the {len(layers)} layers"
+        )
+    return hardware
+
+
+def chosen_tasks(tasks: Sequence[Task], options: Mapping[str, Any] | None) -> list[int]:
+    """Return the indices of the tasks that options of a reset allow.
+
+    Args:
+        tasks: of the environment.
+        options: ``layer`` as ``find_layer`` takes it, ``hardware`` as an environment takes it.
+
+    Raises:
+        EnvError: another option, or no task with these.
+        MaestroEnvError: no such layer or accelerator.
+    """
+    options = options or {}
+    for name in options:
+        if name not in ("layer", "hardware"):
+            raise EnvError(f"reset has no option {quoted(name)}; allowed: layer, hardware")
+    found = list(range(len(tasks)))
+    if "layer" in options:
+        layer = find_layer(options["layer"])
+        found = [each for each in found if tasks[each].problem.layer.shape == layer.shape]
+    if "hardware" in options:
+        found = [each for each in found if _is_on(tasks[each].problem, options["hardware"])]
+    if not found:
+        raise EnvError(f"reset has options {quoted(dict(options))}; allowed: {_listed(tasks)}")
+    return found
+
+
+def drawn_task(indices: Sequence[int], generator: np.random.Generator) -> int:
+    """Return one of some indices, drawn if there are several."""
+    return indices[int(generator.integers(len(indices)))] if len(indices) > 1 else indices[0]
+
+
+def _is_on(problem: AnyProblem, hardware: str | Accelerator) -> bool:
+    return bool(room_of(problem.model).find(hardware) == problem.hardware)
+
+
+def _listed(tasks: Sequence[Task]) -> str:
+    problems = [task.problem for task in tasks]
+    layers = dict.fromkeys(each.layer.name or str(each.layer) for each in problems)
+    names = dict.fromkeys(each.hardware.name or "its hardware" for each in problems)
+    return f"layers {', '.join(layers)} on {', '.join(names)}"
 
 
 def _given(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from gymnasium import Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError, quoted
 from maestro_env.base.registry import look_up
-from maestro_env.environments.actions import ACTIONS, Actions, Mask
+from maestro_env.environments.actions import ACTIONS, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
@@ -78,7 +79,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
-    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = ACTIONS
+    MODES: ClassVar[tuple[AutoresetMode, ...]] = (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)
 
     def __init__(
         self,
@@ -94,26 +95,39 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
-        # Libraries look for it in either place, as Gymnasium's own vectors have both.
-        self.autoreset_mode = _require_mode(autoreset_mode)
-        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
+        self._set_up(num_envs, episode_length, action, info, max_episode_steps, autoreset_mode)
         self._tracks = _tracks(evaluator, reference)
         self._end = math.inf if budget is None else self._tracks[0].evaluator.used + budget
+        self._reward = look_up("reward", reward, REWARDS)
+        copies = (self.num_envs,)
+        spaces = [track.evaluator.space for track in self._tracks]
+        self._actions = look_up("action", action, ACTIONS)(spaces, copies)
+        self._observer = Observer(observation, self._actions, copies)
+        self._set_spaces(self._actions.space, self._observer.space)
+        self._track: _Track | None = None
+        self._begin(self._tracks[0])
+
+    def _set_up(
+        self,
+        num_envs: int,
+        episode_length: int | None,
+        action: str,
+        info: str,
+        max_episode_steps: int | None,
+        autoreset_mode: AutoresetMode | str,
+    ) -> None:
+        # Libraries look for it in either place, as Gymnasium's own vectors have both.
+        self.autoreset_mode = _require_mode(autoreset_mode, self.MODES)
+        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         self.num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
         self.episode_length = require_episode_length(episode_length, action)
         self._most_steps = _require_limit(max_episode_steps)
-        self._reward = look_up("reward", reward, REWARDS)
         self.info = require_info(info)
-        copies = (self.num_envs,)
-        spaces = [track.evaluator.space for track in self._tracks]
-        self._actions = look_up("action", action, self._ACTIONS)(spaces, copies)
-        self._observer = Observer(observation, self._actions, copies)
-        self.single_action_space = self._actions.space
-        self.single_observation_space = self._observer.space
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self._track: _Track | None = None
-        self._begin(self._tracks[0])
+
+    def _set_spaces(self, actions: Space[Any], observations: Space[Any]) -> None:
+        self.single_action_space, self.single_observation_space = actions, observations
+        self.action_space = batch_space(actions, self.num_envs)
+        self.observation_space = batch_space(observations, self.num_envs)
 
     def _begin(self, track: _Track) -> None:
         """Begin an episode in all copies."""
@@ -180,7 +194,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
             seen, _ = self.reset()
-            info = info | _masked(ended, self._all(True))
+            info = info | masked(ended, self._all(True))
         return seen, rewards, self._all(terminated), self._all(truncated), info
 
     def _all(self, value: bool) -> Mask:
@@ -240,7 +254,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
             added["best_objective"] = self.best_objective
             for name, value in added.items():
                 told[name] = np.full(self.num_envs, value) if isinstance(value, float) else value
-        return _masked(told, mask)
+        return masked(told, mask)
 
 
 class _Track(NamedTuple):
@@ -280,11 +294,11 @@ def _require_limit(steps: object) -> float:
     return math.inf if steps is None else require_integer("max_episode_steps", steps, EnvError)
 
 
-def _require_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    allowed = {each.value: each for each in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
+def _require_mode(mode: AutoresetMode | str, modes: Sequence[AutoresetMode]) -> AutoresetMode:
+    allowed = {each.value: each for each in modes}
     return look_up("autoreset_mode", mode.value if isinstance(mode, Enum) else mode, allowed)
 
 
-def _masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:
+def masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:
     """Add Gymnasium's masks: the copies for which an array has values."""
     return arrays | {f"_{name}": mask for name in arrays}

@@ -285,14 +285,14 @@ class NativeProblem(AnyProblem):
 
     @property
     @abstractmethod
-    def _native(self) -> _native.BatchEvaluator | _native.HierarchyBatchEvaluator:
+    def native_batch(self) -> _native.BatchEvaluator | _native.HierarchyBatchEvaluator:
         """What evaluates points in the core."""
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
         """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
         threads = require_threads(threads)
         try:
-            return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
+            return Rows(*self.native_batch.evaluate(self.space.native, np.asarray(points), threads))
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
@@ -309,7 +309,7 @@ class NativeProblem(AnyProblem):
         require_type("objective", objective, Objective, "see find_objective")
         points, columns = np.asarray(points), self.columns_of(objective)
         try:
-            return self._native.score(self.space.native, points, columns, threads)
+            return self.native_batch.score(self.space.native, points, columns, threads)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
@@ -322,14 +322,14 @@ class NativeProblem(AnyProblem):
         """
         columns = self.columns_of(objective)
         try:
-            return self._native.observe(self.space.native, vector, columns)
+            return self.native_batch.observe(self.space.native, vector, columns)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
     def time(self, points: Points) -> NDArray[np.float64]:
         """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
         try:
-            return np.array(self._native.time_points(self.space.native, np.asarray(points)))
+            return np.array(self.native_batch.time_points(self.space.native, np.asarray(points)))
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 

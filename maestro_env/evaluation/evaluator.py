@@ -99,7 +99,7 @@ class Evaluator:
         self.model_seconds = 0.0
         self.best: Best | None = None
         self.bound: float | None = None
-        self._threads = require_threads(threads)
+        self.threads = require_threads(threads)
         self._on_batch = on_batch
         self.start = self._vectors(start)
         self._values = np.empty(budget or 0)
@@ -145,7 +145,7 @@ class Evaluator:
         """
         self._require(len(points))
         began = time.perf_counter()
-        rows = self.problem.evaluate(points, self._threads)
+        rows = self.problem.evaluate(points, self.threads)
         self.model_seconds += time.perf_counter() - began
         # The status 0 is ok; all others are worth nothing.
         values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
@@ -178,7 +178,7 @@ class Evaluator:
 
     def _score(self, points: Points) -> Batch:
         began = time.perf_counter()
-        batch = Batch(*self.problem.score(points, self.objective, self._threads))
+        batch = Batch(*self.problem.score(points, self.objective, self.threads))
         self.model_seconds += time.perf_counter() - began
         return batch
 

@@ -86,7 +86,7 @@ class HierarchyProblem(NativeProblem):
 
     def evaluate_mapping(self, mapping: NestMapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
-        row, status = self._native.evaluate_mapping(self.space.evaluator.loops(mapping))
+        row, status = self.native_batch.evaluate_mapping(self.space.evaluator.loops(mapping))
         return (None if np.isnan(row[0]) else Cost.from_row(row.tolist())), status
 
     def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ class HierarchyProblem(NativeProblem):
         It is the sum of the missing shares of all capacities; 1 for any other error.
         """
         found, wrong = np.zeros(len(points)), rows.status != STATUSES.index("ok")
-        found[wrong] = self._native.violations(self.space.native, points[wrong])
+        found[wrong] = self.native_batch.violations(self.space.native, points[wrong])
         return found
 
     @cached_property
@@ -131,5 +131,5 @@ class HierarchyProblem(NativeProblem):
         )
 
     @cached_property
-    def _native(self) -> _native.HierarchyBatchEvaluator:
+    def native_batch(self) -> _native.HierarchyBatchEvaluator:
         return _native.HierarchyBatchEvaluator(*self.space.evaluator.native())

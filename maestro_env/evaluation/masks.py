@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -91,12 +93,24 @@ class Masks:
         points = np.empty((n, len(self.problem.space.sizes)), dtype=np.int32)
         for start in range(0, n, _BLOCK):
             block = points[start : start + _BLOCK]
-            try:
-                block[:] = self._native.draw(rng.random(block.shape))
-            except ValueError:
-                why = self.problem.why_nothing_fits() or "no mapping is valid"
-                raise MapSpaceError(f"{self.problem.layer}: {why}") from None
+            block[:] = self._drawn(rng.random(block.shape))
         return points
+
+    def sample_by(self, generators: Sequence[np.random.Generator]) -> Points:
+        """Draw a vector from each generator, int32[N, D], as ``sample`` draws one.
+
+        Raises:
+            MapSpaceError: no mapping of the space is valid.
+        """
+        width = len(self.problem.space.sizes)
+        return self._drawn(np.stack([each.random(width) for each in generators]))
+
+    def _drawn(self, uniforms: NDArray[np.float64]) -> Points:
+        try:
+            return self._native.draw(uniforms)
+        except ValueError:
+            why = self.problem.why_nothing_fits() or "no mapping is valid"
+            raise MapSpaceError(f"{self.problem.layer}: {why}") from None
 
     def _open_point(self) -> Points:
         return np.full(len(self.problem.space.sizes), _OPEN, dtype=np.int32)

@@ -80,7 +80,7 @@ class Problem(NativeProblem):
     def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
-        row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
+        row, status, clusters, _ = self.native_batch.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
 
     @property
@@ -162,7 +162,7 @@ class Problem(NativeProblem):
     def evaluate_as_row(self, mapping: Mapping) -> Rows:
         """Evaluate any mapping, from the space or not: a batch of one."""
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
-        row, status, _, _ = self._native.evaluate_mapping(mapping.directives)
+        row, status, _, _ = self.native_batch.evaluate_mapping(mapping.directives)
         return Rows(np.array([row]), np.array([STATUSES.index(status)], dtype=np.uint8))
 
     def objective(self, objective: str | Objective) -> ObjectiveFunction:
@@ -182,7 +182,7 @@ class Problem(NativeProblem):
         ``maestro_env.explanation`` explains why a valid mapping costs what it does.
         """
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
-        row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
+        row, status, _, problem = self.native_batch.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
         return explain_status(status, mapping, problem, cost, self.hardware)
 
@@ -273,7 +273,7 @@ class Problem(NativeProblem):
         return _native.Masks(self.model, self.layer.native, self.hardware.native, self.space.native)
 
     @cached_property
-    def _native(self) -> _native.BatchEvaluator:
+    def native_batch(self) -> _native.BatchEvaluator:
         return _native.BatchEvaluator(
             self.model,
             self.layer.native,

@@ -172,6 +172,16 @@ class HierarchySpace(Space):
         """Return what a file holds of a mapping: the loops of each element, by name."""
         return nest_json(self.hardware, mapping)
 
+    @cached_property
+    def clipped_columns(self) -> list[tuple[int, int]]:
+        """Columns of tiles of one dimension at a memory, and at the next one outside."""
+        found: list[tuple[int, int]] = []
+        for dim in self.extents:
+            sizes = [memory.sizes[dim] for memory, _ in self._groups]
+            tiles = [self.columns[each.name] for each in sizes if isinstance(each, Parameter)]
+            found += zip(tiles[1:], tiles, strict=False)
+        return found
+
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors, one for each mapping: nothing in them is to be clipped.
 

@@ -136,6 +136,11 @@ class Space(Recomputed, ABC):
     def json_of(self, mapping: Any) -> str:
         """Return what a file holds of a mapping."""
 
+    @property
+    @abstractmethod
+    def clipped_columns(self) -> list[tuple[int, int]]:
+        """Columns of tiles of one dimension inside and outside: the outer tile is what is cut."""
+
     @abstractmethod
     def clipped(self, points: Points) -> Points:
         """Return int32[N, D] vectors, the same for the same mappings but for orders."""

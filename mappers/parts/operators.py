@@ -7,7 +7,7 @@ from collections.abc import Set
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.environments.improving import Moves
+from maestro_env.environments.moves import moves_of
 from maestro_env.mappers.parts.arrays import Floats, Integers, orders_of, ranks_of
 from maestro_env.mappers.parts.gamma_operators import FIXED, Genes
 from maestro_env.mapspace.parameter import Parameter, count_up_to
@@ -71,7 +71,7 @@ def unseen(points: Points, known: Set[int], space: Space) -> Points:
     return points[np.sort(first[new])] if any(new) else points
 
 
-class JointMoves(Moves):
+class JointMoves:
     """Moves of ``MaestroImprove-v1`` in N copies; an action has a choice for each parameter.
 
     The first choice leaves the parameter as it is, the others are its moves.
@@ -83,14 +83,18 @@ class JointMoves(Moves):
 
     Attributes:
         counts: moves of each parameter.
+        shown: the parameter of each number that ``seen`` returns, int64[F].
         widths: numbers that each agent sees.
     """
 
     def __init__(self, space: Space, copies: int, agents: Integers) -> None:
-        super().__init__([space], (copies,))
-        names = [name for name, _ in self.names]
+        moves = moves_of(space)
+        self._space, self._moves = space, moves.native
+        self._present = np.zeros((copies, len(space.parameters)), dtype=np.int32)
+        names = [name for name, _ in moves.names]
         self.counts = [names.count(parameter.name) for parameter in space.parameters]
         self._firsts = np.cumsum([0, *self.counts[:-1]])
+        self.shown = np.array(moves.native.shown)
         # What agents see of the mapping, and after that the objective.
         owners = agents[self.shown]
         self._columns = [
@@ -99,9 +103,24 @@ class JointMoves(Moves):
         ]
         self.widths = tuple(map(len, self._columns))
 
+    @property
+    def present(self) -> Points:
+        """The vectors of the present mappings, int32[N, D]."""
+        return self._present.copy()
+
+    def accept(self, points: Points, where: NDArray[np.bool_] | None = None) -> None:
+        """Make int32[N, D] vectors the present ones, in all copies or where bool[N] says so."""
+        chosen = slice(None) if where is None else where
+        self._present[chosen] = points[chosen]
+
     def together(self, actions: Integers) -> Points:
         """Return the vectors, int32[N, D], after actions int64[N, D]."""
-        return self.after(self._firsts + np.maximum(actions - 1, 0), actions > 0)
+        moves = self._firsts + np.maximum(actions - 1, 0)
+        return self._space.clipped(self._moves.after(self._present, moves, actions > 0))
+
+    def seen(self) -> NDArray[np.float32]:
+        """Return the present mappings as numbers, float32[N, F]."""
+        return self._moves.show(self._present)
 
     def seen_by_agents(self, objectives: Floats) -> list[NDArray[np.float32]]:
         """Return what each agent sees, float32[N, o_i]: its parameters and the objective.
@@ -109,7 +128,7 @@ class JointMoves(Moves):
         Args:
             objectives: of the present mappings as agents see it, float64[N].
         """
-        every = np.column_stack([*self.seen(), objectives]).astype(np.float32)
+        every = np.column_stack([self.seen(), objectives]).astype(np.float32)
         return [every[:, columns] for columns in self._columns]
 
 

@@ -42,6 +42,9 @@ struct MapSpace : VectorSpace {
   // The same as a list of directives.
   void decode(const std::int32_t* point, Mapping& mapping) const;
 
+  // Makes inner tiles no larger than outer ones, as the mapping has them.
+  void clip(std::int32_t* point) const;
+
   // Whether no point cuts dimension d, of which there are so many indices.
   bool leaves_whole(std::size_t d, std::int64_t extent) const;
 };
@@ -69,6 +72,14 @@ inline MapSpace::Chosen MapSpace::read(const std::int32_t* point) const {
     }
   }
   return chosen;
+}
+
+inline void MapSpace::clip(std::int32_t* point) const {
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const int inner = levels[1].tiles[d].column, outer = levels[0].tiles[d].column;
+    // Choices of both stand for the same sizes.
+    if (inner >= 0 && outer >= 0) point[inner] = std::min(point[inner], point[outer]);
+  }
 }
 
 }  // namespace gym

@@ -49,12 +49,12 @@ class BatchOf {
   // Writes one row of metrics and one status per point and returns nothing; or returns the first
   // entry out of range, and what is written means nothing. The result is the same for any number
   // of threads.
-  std::optional<Stray> evaluate(const Points& points, int threads, Metrics* rows,
-                                Status* statuses) {
+  std::optional<Stray> evaluate(const Points& points, int threads, Metrics* rows, Status* statuses,
+                                Detail detail = Detail::rows) {
     const std::lock_guard<std::mutex> lock(mutex_);
     return for_each_chunk(points, threads,
                           [&](Worker& worker, std::int64_t start, const Points& chunk) {
-                            worker.scorer.score(chunk, {rows + start, statuses + start});
+                            worker.scorer.score(chunk, {rows + start, statuses + start, detail});
                           });
   }
 

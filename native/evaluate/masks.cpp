@@ -49,6 +49,26 @@ std::vector<bool> MasksOfVectors::allowed(std::vector<std::int32_t> point, std::
   return mask;
 }
 
+bool MasksOfVectors::allows(const std::int32_t* point) {
+  if (decides_) return may_fit(point);
+  // As a mask says it that is as short as any.
+  const auto fewest = std::ranges::min_element(parameters_, {}, &VectorSpace::Parameter::choices);
+  const auto column = static_cast<std::size_t>(fewest - parameters_.begin());
+  return allowed({point, point + parameters_.size()},
+                 column)[static_cast<std::size_t>(point[column])];
+}
+
+bool MasksOfVectors::allows_after(const std::int32_t* fitting, const std::int32_t* point) {
+  bool eases = decides_;
+  for (std::size_t column = 0; eases && column < needs_.size(); ++column) {
+    const Needs needs = needs_[column];
+    const std::int32_t risen = point[column] - fitting[column];
+    eases = risen == 0 || needs == Needs::nothing || (needs == Needs::rise && risen < 0) ||
+            (needs == Needs::fall && risen > 0);
+  }
+  return eases || allows(point);
+}
+
 void MasksOfVectors::draw(const double* uniform, std::int32_t* point) {
   std::fill_n(point, needs_.size(), kOpen);
   complete(point);

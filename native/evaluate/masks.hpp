@@ -25,6 +25,11 @@ class MasksOfVectors {
   // are; what this column holds does not matter.
   std::vector<bool> allowed(std::vector<std::int32_t> point, std::size_t column);
 
+  // Whether all choices of a point are allowed, and ...
+  bool allows(const std::int32_t* point);
+  // ... the same if those of another one are.
+  bool allows_after(const std::int32_t* fitting, const std::int32_t* point);
+
   // Writes a point whose choices are drawn one after the other, each uniformly from those allowed,
   // by a number in [0, 1) a parameter. Some mapping must fit.
   void draw(const double* uniform, std::int32_t* point);
@@ -48,7 +53,10 @@ class MasksOfVectors {
 
   // For constructors: what choices of a parameter need; then whether some mapping fits.
   void set(const Choice& choice, Needs needs);
-  void begin() { none_ = !fits(least().data()); }
+  void begin() {
+    none_ = !fits(least().data());
+    decides_ = true;
+  }
 
  private:
   // Whether the buffers may hold the mapping of a point without open entries.
@@ -68,6 +76,7 @@ class MasksOfVectors {
   std::vector<Needs> needs_;  // by column
   int any_ = -1;              // the column of these
   bool none_ = false;
+  bool decides_ = false;  // whether needs alone say what fits
 };
 
 // Of mappings of two levels; the outer parallel dimension may need anything.

@@ -68,10 +68,12 @@ class PointEvaluator {
     }
     if (stray) refuse(space.space, stray->index, stray->value);
     auto observation = new_array<float>(Shape<1>{kObserved});
-    python::observe(metrics, observation.mutable_data());
+    gym::observe(metrics, observation.mutable_data());
     return py::make_tuple(std::move(observation), value_of(metrics, status, columns),
                           static_cast<int>(status), std::move(point), std::move(row));
   }
+
+  Batch& batch() { return batch_; }
 
   std::vector<double> time_points(const NamedSpace& space, const py::array& array) {
     const Points given = points_of(space.space, array);

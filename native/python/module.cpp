@@ -8,6 +8,7 @@
 #include "hardware.hpp"
 #include "hierarchy.hpp"
 #include "hierarchy_space.hpp"
+#include "improve.hpp"
 #include "masks.hpp"
 #include "names.hpp"
 #include "network.hpp"
@@ -49,4 +50,5 @@ PYBIND11_MODULE(_native, m) {
   bind_hierarchy(m);
   bind_hierarchy_space(m);
   bind_relaxed(m);
+  bind_improve(m);
 }

@@ -12,7 +12,7 @@ from mapper_helpers import Recorder, problem
 pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.environments.improving import Moves
+from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
@@ -80,18 +80,19 @@ def test_steps_are_moves_of_the_environment() -> None:
     made, archive = improving()
     rng = np.random.default_rng(1)
     actions = np.stack([rng.integers(len(each), size=12) for each in made.logits], axis=1)
-    moves = Moves([EDGE.space])
+    moves = moves_of(EDGE.space)
     names = [name for name, _ in moves.names]
     for point, action, present in zip(
         made.points(actions), actions, made._moves.present, strict=True
     ):
-        moves.accept(present)
         asked = [
             names.index(parameter.name) + choice - 1
             for parameter, choice in zip(EDGE.space.parameters, action, strict=True)
             if choice
         ]
-        np.testing.assert_array_equal(moves.after(np.array([asked]))[0], point)
+        every = np.ones((1, len(asked)), dtype=np.bool_)
+        after = moves.native.after(present[np.newaxis], np.array([asked]), every)
+        np.testing.assert_array_equal(EDGE.space.clipped(after)[0], point)
     still = made.points(np.zeros_like(actions))
     np.testing.assert_array_equal(still, made._moves.present)
     assert set(map(tuple, still)) <= set(
@@ -121,9 +122,9 @@ def test_rewards_are_logarithms_of_gains_and_add_up() -> None:
 def test_agents_see_their_own_parameters_and_all_of_them_are_seen() -> None:
     made, _ = improving()
     widths = [each.shape[1] for each in made.seen()]
-    assert sum(widths) == made._moves.seen()[0].shape[1] + 3
+    assert sum(widths) == made._moves.seen().shape[1] + 3
     own = np.flatnonzero(AGENTS[made._moves.shown] == 1)
-    np.testing.assert_array_equal(made.seen()[1][:, :-1], made._moves.seen()[0][:, own])
+    np.testing.assert_array_equal(made.seen()[1][:, :-1], made._moves.seen()[:, own])
 
 
 def test_candidates_are_new_and_allowed_where_some_are_and_then_the_most_valuable() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.environments.improving import draw_starts
+from maestro_env.environments.improvement import draw_starts
 from maestro_env.environments.task import Task as MappingTask
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
