@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.environments.improving import Moves
+from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.mappers.base import Mapper
@@ -40,8 +40,9 @@ class AnnealingMapper(Mapper[MovingConfig]):
     DEFAULT = MovingConfig()
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        masks, moves = Masks(evaluator.problem), Moves([evaluator.space])
+        masks, moves = Masks(evaluator.problem), moves_of(evaluator.space)
         spent, present, allowed = 0, math.inf, np.empty(0, dtype=np.int64)
+        after = np.empty((0, len(evaluator.space.sizes)), dtype=np.int32)
         points, values = self.begin(evaluator, budget)
         while True:
             spent += len(points)
@@ -51,10 +52,10 @@ class AnnealingMapper(Mapper[MovingConfig]):
             best = int(values.argmin()) if len(values) else 0
             if len(values) and _keeps(present, float(values[best]), heat, rng):
                 present = float(values[best])
-                moves.accept(points[best])
-                allowed = np.flatnonzero(moves.masks(masks))
+                allowed = np.flatnonzero(moves.allowed(points[best], masks))
+                after = moves.neighbours(points[best])
             if len(allowed):
-                points = np.atleast_2d(moves.vectors(rng.choice(allowed)))
+                points = after[[rng.choice(allowed)]]
             else:
                 points = evaluator.space.clipped(_drawn(masks, rng))
             values = evaluator.evaluate(points).values

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from maestro_env.environments.improving import Moves
+from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.status import OK
@@ -37,9 +37,7 @@ def searched(text: str, budget: int, seed: int) -> tuple[Points, np.ndarray]:
 
 def neighbours(point: Points) -> set[bytes]:
     """All mappings that a move makes of one."""
-    moves = Moves([PROBLEM.space], (1,))
-    moves.accept(point[np.newaxis])
-    return {moves.after(np.array([[each]])).tobytes() for each in range(len(moves.names))}
+    return {after.tobytes() for after in moves_of(PROBLEM.space).neighbours(point)}
 
 
 def test_random_moves_keep_each() -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.base.errors import UnknownNameError
+from maestro_env.evaluation.masks import Masks
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Space
+from maestro_env.mapspace.space import Points, Space
 
 MOVES = ("plain", "chunks", "pairs")
 """Sets of moves: each has those before it too."""
@@ -30,12 +32,28 @@ class MoveSet:
     """The moves of a space.
 
     Args:
+        space: of the mappings.
         names: parameter and move of each action.
         native: makes and shows them.
     """
 
+    space: Space
     names: tuple[tuple[str, str], ...]
     native: _native.Moves
+
+    def neighbours(self, point: Points) -> Points:
+        """Return where each move leads from a vector, int32[moves, D]."""
+        moves = np.arange(len(self.names))[:, np.newaxis]
+        before = np.tile(point, (len(moves), 1))
+        made = np.ones(moves.shape, dtype=np.bool_)
+        return self.space.clipped(self.native.after(before, moves, made))
+
+    def allowed(self, point: Points, masks: Masks) -> NDArray[np.bool_]:
+        """Return which moves lead to another mapping that masks allow, bool[moves]."""
+        after = self.neighbours(point)
+        found: NDArray[np.bool_] = (after != point).any(axis=1)
+        found[found] = masks.allow(after[found])
+        return found
 
 
 @lru_cache(maxsize=128)
@@ -67,7 +85,7 @@ def moves_of(space: Space, kind: str = "plain") -> MoveSet:
         for column, each in enumerate(space.parameters)
     ]
     names, changes = zip(*listed, strict=True)
-    return MoveSet(names, _native.Moves(described, list(changes)))
+    return MoveSet(space, names, _native.Moves(described, list(changes)))
 
 
 def _described(

@@ -72,11 +72,7 @@ class Masks:
 
     def allow(self, points: Points) -> Mask:
         """Return whether masks allow all choices of each of int32[N, D] vectors: bool[N]."""
-        # A mask is as long as the choices of its parameter.
-        column = int(self.problem.space.sizes.argmin())
-        rows = points.astype(np.int32, copy=False)
-        allowed = [self._native.allowed(row, column)[row[column]] for row in rows]
-        return np.array(allowed, dtype=np.bool_)
+        return self._native.allows(np.ascontiguousarray(points, dtype=np.int32))
 
     def sample(self, n: int, rng: np.random.Generator) -> Points:
         """Draw ``n`` vectors, int32[n, D]: parameter by parameter, uniformly from those allowed.

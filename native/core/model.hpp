@@ -43,9 +43,11 @@ class Model {
     }
   }
 
-  // Whether the buffers may hold the mapping of a point in range: false if it is certainly invalid.
-  // Once false, it stays so as tiles grow and clusters shrink, and it does not depend on orders or
-  // on the inner parallel dimension (docs/masks.md).
+  // Whether it can say of points of a space that they do not fit.
+  virtual bool sizes(const MapSpace&) { return true; }
+  // Whether the buffers may hold the mapping of a point in range of such a space: false if it is
+  // certainly invalid. Once false, it stays so as tiles grow and clusters shrink, and it does not
+  // depend on orders or on the inner parallel dimension (docs/masks.md).
   virtual bool may_fit(const MapSpace& space, const std::int32_t* point) = 0;
 
   // Of the mapping evaluated last: the index of the directive at fault, or -1, ...

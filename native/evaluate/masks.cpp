@@ -16,7 +16,10 @@ std::int32_t one_of(std::int64_t count, double uniform) {
 }  // namespace
 
 Masks::Masks(std::unique_ptr<Model> model, MapSpace space)
-    : MasksOfVectors(space.parameters), model_(std::move(model)), space_(std::move(space)) {
+    : MasksOfVectors(space.parameters),
+      model_(std::move(model)),
+      space_(std::move(space)),
+      sizes_(model_->sizes(space_)) {
   for (const MapSpace::Level& level : space_.levels) {
     for (const Choice& tile : level.tiles) set(tile, Needs::rise);
   }
@@ -58,15 +61,12 @@ bool MasksOfVectors::allows(const std::int32_t* point) {
                  column)[static_cast<std::size_t>(point[column])];
 }
 
-bool MasksOfVectors::allows_after(const std::int32_t* fitting, const std::int32_t* point) {
-  bool eases = decides_;
-  for (std::size_t column = 0; eases && column < needs_.size(); ++column) {
-    const Needs needs = needs_[column];
-    const std::int32_t risen = point[column] - fitting[column];
-    eases = risen == 0 || needs == Needs::nothing || (needs == Needs::rise && risen < 0) ||
-            (needs == Needs::fall && risen > 0);
+bool MasksOfVectors::eases(const std::int32_t* from, const std::int32_t* to) const {
+  const auto columns = static_cast<std::int32_t>(needs_.size());
+  for (std::int32_t column = 0; column < columns; ++column) {
+    if (!eases(column, from[column], to[column])) return false;
   }
-  return eases || allows(point);
+  return true;
 }
 
 void MasksOfVectors::draw(const double* uniform, std::int32_t* point) {

@@ -27,8 +27,14 @@ class MasksOfVectors {
 
   // Whether all choices of a point are allowed, and ...
   bool allows(const std::int32_t* point);
-  // ... the same if those of another one are.
-  bool allows_after(const std::int32_t* fitting, const std::int32_t* point);
+  // ... whether those of one are certainly allowed if those of another are, ...
+  bool eases(const std::int32_t* from, const std::int32_t* to) const;
+  // ... where one parameter alone differs.
+  bool eases(std::int32_t column, std::int32_t from, std::int32_t to) const {
+    const Needs needs = needs_[static_cast<std::size_t>(column)];
+    return decides_ && (from == to || needs == Needs::nothing ||
+                        (needs == Needs::rise && to < from) || (needs == Needs::fall && to > from));
+  }
 
   // Writes a point whose choices are drawn one after the other, each uniformly from those allowed,
   // by a number in [0, 1) a parameter. Some mapping must fit.
@@ -87,10 +93,13 @@ class Masks : public MasksOfVectors {
   const MapSpace& space() const { return space_; }
 
  private:
-  bool may_fit(const std::int32_t* point) override { return model_->may_fit(space_, point); }
+  bool may_fit(const std::int32_t* point) override {
+    return !sizes_ || model_->may_fit(space_, point);
+  }
 
   std::unique_ptr<Model> model_;
   MapSpace space_;
+  bool sizes_;
 };
 
 }  // namespace gym

@@ -18,9 +18,10 @@ class ExactModel final : public Model {
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;
-  // True for valid ones only, if the space is one that the tiler reads.
+  bool sizes(const MapSpace& space) override { return tiler_.reads(space); }
+  // True for valid ones only.
   bool may_fit(const MapSpace& space, const std::int32_t* point) override {
-    return !tiler_.reads(space) || size(space, space.read(point), Detail::costs) == Status::ok;
+    return size(space, space.read(point), Detail::costs) == Status::ok;
   }
 
   int problem() const override { return problem_; }

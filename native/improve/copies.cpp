@@ -27,7 +27,8 @@ Copies::Copies(std::vector<Ground> grounds, std::int64_t count, bool in_full, in
       points_(at(count, width())),
       values_(at(count, 1)),
       seen_(at(count, seen_width_)),
-      moved_(at(1, width())) {}
+      moved_(at(1, width())),
+      failed_(at(1, width())) {}
 
 void Copies::place(std::int64_t copy, std::int64_t index) {
   ground_of_[at(copy, 1)] = static_cast<std::int32_t>(index);
@@ -98,12 +99,26 @@ void Copies::accept(std::int64_t copy, const std::int32_t* point, double value,
 void Copies::mask(std::int64_t copy, bool* allowed) {
   const Ground& ground = ground_of(copy);
   MasksOfVectors& masks = ground.problem->masks();
+  const bool keeps_choices = ground.problem->keeps_choices();
   const std::int32_t* before = present(copy);
   std::int32_t* point = moved_.data();
+  bool any_failed = false;
   for (std::int64_t move = 0; move < moves(); ++move) {
+    const Change* only = ground.moves.only(move);
+    const std::int32_t choice = only ? ground.moves.after(*only, before) : 0;
+    allowed[move] = false;
+    if (only && choice == before[only->column]) continue;
+    const bool alone = only && keeps_choices;
+    allowed[move] = alone && masks.eases(only->column, before[only->column], choice);
+    if (allowed[move]) continue;
     after(copy, {&move, 1}, point);
-    const bool changed = !std::equal(before, before + width(), point);
-    allowed[move] = changed && masks.allows_after(before, point);
+    if (std::equal(before, before + width(), point)) continue;
+    // What needs more than what is not allowed is not either.
+    if (any_failed && masks.eases(point, failed_.data())) continue;
+    allowed[move] = (!alone && masks.eases(before, point)) || masks.allows(point);
+    if (allowed[move]) continue;
+    std::copy_n(point, width(), failed_.data());
+    any_failed = true;
   }
 }
 

@@ -76,7 +76,8 @@ class Copies {
   std::vector<std::int32_t> gathered_;
   std::vector<Metrics> rows_;
   std::vector<Status> statuses_;
-  std::vector<std::int32_t> moved_;  // a point
+  // Points: where a move leads, and the last one that was not allowed.
+  std::vector<std::int32_t> moved_, failed_;
 };
 
 }  // namespace gym::improve

@@ -31,6 +31,8 @@ class Problem {
                         const Results& results) = 0;
   // Makes a point the one that stands for its mapping.
   virtual void clip(std::int32_t* point) = 0;
+  // Whether another choice of a parameter is another mapping unless it needs more of the buffers.
+  virtual bool keeps_choices() const = 0;
   virtual MasksOfVectors& masks() = 0;
 };
 
@@ -50,16 +52,20 @@ class ProblemOf final : public Problem {
     if (stray) throw std::invalid_argument("a point is out of the range of its space");
   }
   void clip(std::int32_t* point) override {
-    if constexpr (std::is_same_v<Space, MapSpace>) {
+    if constexpr (kTwoLevels) {
       space_.clip(point);
     } else {
       space_.decode(point, loops_);
       space_.encode(loops_, point);
     }
   }
+  // Of two levels only inner tiles are clipped; of others what cuts nothing has no place.
+  bool keeps_choices() const override { return kTwoLevels; }
   MasksOfVectors& masks() override { return masks_; }
 
  private:
+  static constexpr bool kTwoLevels = std::is_same_v<Space, MapSpace>;
+
   BatchOf<Scorer>& batch_;
   const Space& space_;
   MasksOfVectors& masks_;

@@ -64,6 +64,14 @@ class Moves {
     }
   }
 
+  // The change of a move that has one alone; else null.
+  const Change* only(std::int64_t move) const {
+    const auto& [first, second] = moves_[static_cast<std::size_t>(move)];
+    return second.rule == Rule::stay ? &first : nullptr;
+  }
+  // The choice after a change.
+  std::int32_t after(const Change& change, const std::int32_t* present) const;
+
   // Numbers that are shown of a point, and the column of each: of an order the place of each loop,
   // of a parallel dimension a 1 among zeros, of a size what it was given.
   const std::vector<std::int32_t>& shown() const { return shown_; }
@@ -71,7 +79,6 @@ class Moves {
 
  private:
   void require(const Change& change) const;
-  std::int32_t after(const Change& change, const std::int32_t* present) const;
   std::int32_t resized(const Parameter& parameter, const Change& change,
                        const std::int32_t* present) const;
   std::int64_t size_of(std::int32_t column, const std::int32_t* point) const;

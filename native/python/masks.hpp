@@ -33,6 +33,18 @@ inline py::array_t<bool> allowed(MasksOfVectors& masks, const PointArray& given,
   return array;
 }
 
+// Whether all choices of each of int32[N, D] points are allowed.
+inline py::array_t<bool> allows(MasksOfVectors& masks, const py::array& array) {
+  const VectorSpace space{masks.parameters()};
+  const PointsOf<VectorSpace> points = points_of(space, array);
+  require_in_range(points);
+  py::array_t<bool> found(points.count);
+  for (std::int64_t i = 0; i < points.count; ++i) {
+    found.mutable_data()[i] = masks.allows(points[i]);
+  }
+  return found;
+}
+
 // Points drawn by a row of numbers in [0, 1) each.
 inline PointArray draw(MasksOfVectors& masks, const Uniforms& uniforms) {
   const auto width = static_cast<py::ssize_t>(masks.parameters().size());
@@ -72,6 +84,7 @@ class HierarchyMasks : public MasksOfVectors {
 inline void bind_masks(py::module_& module) {
   py::class_<MasksOfVectors>(module, "MasksOfVectors")
       .def("allowed", &allowed, py::arg("point"), py::arg("column"))
+      .def("allows", &allows, py::arg("points"))
       .def("draw", &draw, py::arg("uniforms"));
   py::class_<Masks, MasksOfVectors>(module, "Masks")
       .def(py::init([](const std::string& model, const NamedLayer& layer, const Hardware& hardware,
