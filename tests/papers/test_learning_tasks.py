@@ -70,8 +70,8 @@ def test_copies_do_what_the_environment_does(groups: np.ndarray | None) -> None:
         following, rewards, dones = task.step(actions)
         for copy in range(copies):
             env.reset(seed=0)
-            env._evaluate(present[copy])
-            env._accept()
+            env._keep(env._copies.native.try_point(present[copy]))
+            env._log = np.log(env._value)
             moves = [
                 firsts[parameter] + choice - 1
                 for parameter, choice in zip(order, actions[copy].tolist(), strict=True)
