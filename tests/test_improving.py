@@ -65,7 +65,8 @@ def test_checkers_are_content(model: str) -> None:
     arguments = {"layer": "alexnet_l7", "hardware": "edge", "model": model}
     check_env(gymnasium.make(ID, **arguments).unwrapped)
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(gymnasium.make(ID, **arguments))
+    for info in ("basic", "full"):
+        checker.check_env(gymnasium.make(ID, info=info, **arguments))
 
 
 @every_model

@@ -137,3 +137,14 @@ except maestro_env.MaestroEnvError as error:
     assert ended.stdout == (
         "maestro_env.environments.sb3 needs stable-baselines3: pip install -e '.[rl]' in a clone\n"
     )
+
+
+def test_an_agent_learns_on_many_layers() -> None:
+    envs = gymnasium.make_vec(
+        "maestro_env/train-v1", COPIES, vectorization_mode="vector_entry_point", episode_length=5
+    )
+    env = sb3.SB3VecEnv(envs.unwrapped)
+    steps = {"n_steps": 10, "batch_size": 20, "n_epochs": 1, "seed": 0}
+    stable_baselines3.PPO("MlpPolicy", env, **steps).learn(40)
+    masks = env.env_method("action_masks")
+    assert [mask.shape for mask in masks] == [(54,)] * COPIES

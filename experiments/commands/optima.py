@@ -12,6 +12,7 @@ from typing import Any, cast
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.accelerators.held import HELD
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -28,7 +29,14 @@ from maestro_env.experiments.store.directory import ANEW, CONFIG
 from maestro_env.experiments.store.running import Running
 from maestro_env.mapspace.space import SCHEMAS
 from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels
-from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, read_table
+from maestro_env.optimum.known import (
+    COLUMNS,
+    KEY,
+    TABLE,
+    KnownOptimum,
+    accelerator_named,
+    read_table,
+)
 from maestro_env.optimum.search import MOST_NODES
 from maestro_env.optimum.solving import Limits, require_search
 from maestro_env.workloads.finding import all_layers, find_layer
@@ -46,8 +54,8 @@ class Config:
     layers: str = option("all", "names of layers, separated by commas; all: every shape of the zoo")
     hardware: str = option(
         "unlimited,edge",
-        f"some of {', '.join(PRESETS)}, or with all memories {', '.join(chips_with('memories'))}, "
-        "separated by commas",
+        f"some of {', '.join((*PRESETS, HELD))}, or with all memories "
+        f"{', '.join(chips_with('memories'))}, separated by commas",
     )
     objectives: str = option(
         "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)}, separated by commas"
@@ -118,7 +126,9 @@ def cells_of(config: Config) -> list[OptimumCell]:
 
 def _accelerator(name: str) -> Accelerator:
     chips = chips_with("memories")
-    look_up("hardware", name, {**PRESETS, **chips})
+    if name == HELD:
+        return accelerator_named(name)
+    look_up("hardware", name, {**PRESETS, HELD: HELD, **chips})
     return find_accelerator(name, ANY_MEMORIES if name in chips else DEFAULT_MODEL)
 
 

@@ -15,10 +15,10 @@ from typing import TypeVar
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
+from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.registry import look_up
-from maestro_env.environments.named import HELD_HARDWARE
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
@@ -31,7 +31,7 @@ from maestro_env.workloads.layer import Layer
 
 T = TypeVar("T")
 
-HELD_MACHINE = replace(find_hardware(HELD_HARDWARE), name="held")
+HELD_MACHINE = replace(find_hardware(HELD_HARDWARE), name=HELD)
 """The machine that is never trained on."""
 
 LEAST_MACS, MOST_MACS = 10**3, 10**11

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from maestro_env.accelerators.held import HELD_HARDWARE
+
 NAMESPACE = "maestro_env"
 
 
@@ -96,9 +98,6 @@ class Context:
 
 
 HELD_NETWORK = "mobilenetv2"
-HELD_HARDWARE = "num_pes=512,l1_bytes=1024,l2_bytes=262144,noc_bw=128,offchip_bw=32"
-"""Which policies that learn on ``train`` have not seen."""
-
 CONTEXTS = (
     Context("train", "edge", held=False, fifth=False),
     Context("id", "edge", held=False, fifth=True),

@@ -15,6 +15,7 @@ from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameErro
 from maestro_env.environments.actions import Groups, Mask, as_array, as_integers
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv
+from maestro_env.environments.task import RESET_OPTIONS
 from maestro_env.evaluation.rewards import Observations
 
 try:
@@ -107,9 +108,13 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
-        """Begin an episode; return the observation, float32[n], and ``info`` of each agent."""
+        """Begin an episode; return the observation, float32[n], and ``info`` of each agent.
+
+        Of the options those of ``MaestroEnv.reset`` count.
+        """
         # PettingZoo's checker requires that any options are taken.
-        self._seen, info = self.single.reset(seed=seed)
+        known = {name: (options or {})[name] for name in RESET_OPTIONS if name in (options or {})}
+        self._seen, info = self.single.reset(seed=seed, options=known)
         self.agents = list(self.groups)
         return self._observations(), self._infos(info)
 
@@ -211,6 +216,11 @@ class MaestroImproveParallelEnv(MaestroParallelEnv):
     single: MaestroImproveEnv
 
     def _share(self) -> dict[str, Space[Any]]:
+        if self.single.options.moves == "pairs":
+            raise EnvError(
+                "moves is 'pairs'; allowed with many agents: 'plain' or 'chunks', as a move of two "
+                "parameters may be of two agents"
+            )
         self._moves = {
             agent: [index for index, (name, _) in enumerate(self.single.moves) if name in group]
             for agent, group in self.groups.items()

@@ -29,6 +29,9 @@ from maestro_env.workloads.layer import Layer
 
 DEFAULT_LAYER = "mobilenetv2_l2"
 
+RESET_OPTIONS = ("layer", "hardware")
+"""What a reset may be told: which of several layers and accelerators the episode has."""
+
 Accelerators = str | Accelerator | Sequence[str | Accelerator]
 """An accelerator, or one for each of several layers."""
 
@@ -168,8 +171,10 @@ def chosen_tasks(tasks: Sequence[Task], options: Mapping[str, Any] | None) -> li
     """
     options = options or {}
     for name in options:
-        if name not in ("layer", "hardware"):
-            raise EnvError(f"reset has no option {quoted(name)}; allowed: layer, hardware")
+        if name not in RESET_OPTIONS:
+            raise EnvError(
+                f"reset has no option {quoted(name)}; allowed: {', '.join(RESET_OPTIONS)}"
+            )
     found = list(range(len(tasks)))
     if "layer" in options:
         layer = find_layer(options["layer"])

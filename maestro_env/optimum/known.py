@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.pricing import with_usual_energies
 from maestro_env.base.errors import ArgumentTypeError, quoted
 from maestro_env.base.registry import by_name
@@ -149,8 +150,18 @@ def read_table() -> list[dict[str, str]]:
 
 
 def accelerator_named(name: str) -> Accelerator:
-    """Return the accelerator that a line of the table names: a preset, or a chip with energies."""
+    """Return the accelerator that a line of the table names.
+
+    It is a preset, the one that is held out of training, or a chip with energies.
+    """
+    if name == HELD:
+        return _held()
     return PRESETS[name] if name in PRESETS else _chips()[name]
+
+
+@cache
+def _held() -> Hardware:
+    return replace(find_hardware(HELD_HARDWARE), name=HELD)
 
 
 @cache
