@@ -18,7 +18,7 @@ from maestro_env.environments.making import make_improve_vector_env
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import OK
 
-MANY = "maestro_env/train-v1"
+MANY = "maestro_env/transfer-train-v1"
 ONE = "maestro_env/edge-resnet18_l2-edp-v1"
 SMALL = {"layers": ["gemm:M=6,N=4,K=5", "gemm:M=8,N=8,K=3", "gemm:M=4,N=9,K=7"]}
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode))

@@ -14,6 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import maestro_env
+from maestro_env.accelerators.held import HELD_HARDWARE
 from maestro_env.base.errors import EnvError, MaestroEnvError, ModelError, UnknownNameError
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.named import CONTEXTS
@@ -288,7 +289,7 @@ def test_agents_make_no_moves_of_two_parameters() -> None:
 
 def test_optima_on_the_held_accelerator_are_known() -> None:
     for context in CONTEXTS:
-        if context.hardware == "edge":
+        if context.hardware != HELD_HARDWARE:
             continue
         env = gymnasium.make(context.id, info="full").unwrapped
         assert isinstance(env, MaestroImproveEnv)

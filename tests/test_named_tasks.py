@@ -14,13 +14,14 @@ from gymnasium.utils.env_checker import check_env
 import maestro_env
 from maestro_env.base.errors import ArgumentTypeError, EnvError
 from maestro_env.environments.improving import MaestroImproveEnv
-from maestro_env.environments.making import context_layers
+from maestro_env.environments.making import PAIRS, context_layers, wide_pairs
 from maestro_env.environments.named import CHIP_TASKS, CONTEXTS, EPISODE_LENGTH, TASKS
 from maestro_env.experiments.problems.drawn import HELD_MACHINE
 from maestro_env.experiments.problems.splits import named_problems
 from maestro_env.workloads.finding import models
 
 IDS = [each.id for each in (*TASKS, *CHIP_TASKS, *CONTEXTS)]
+FIXED = ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/transfer-train-v1"]
 
 
 def test_every_task_has_a_proven_optimum_and_a_problem_of_its_own() -> None:
@@ -69,7 +70,7 @@ def test_gymnasium_makes_them_by_their_ids(name: str) -> None:
 
 
 def test_copies_are_of_the_same_tasks() -> None:
-    for name in ("maestro_env/edge-resnet18_l2-energy-v1", "maestro_env/ood-both-v1"):
+    for name in ("maestro_env/edge-resnet18_l2-energy-v1", "maestro_env/transfer-both-v1"):
         envs = gymnasium.make_vec(name, 4, vectorization_mode="vector_entry_point")
         env = gymnasium.make(name)
         assert envs.single_action_space == env.action_space
@@ -78,25 +79,40 @@ def test_copies_are_of_the_same_tasks() -> None:
 
 
 def test_what_is_held_out_is_in_no_training() -> None:
-    layers = {each.split: {layer.shape for layer in context_layers(each)} for each in CONTEXTS}
-    sizes = {split: len(shapes) for split, shapes in layers.items()}
-    assert sizes == {
+    layers = {each.name: {layer.shape for layer in context_layers(each)} for each in CONTEXTS}
+    assert {name: len(shapes) for name, shapes in layers.items()} == {
         "train": 34,
-        "id": 9,
-        "ood-network": 20,
-        "ood-accelerator": 34,
-        "ood-both": 20,
+        "train-wide": 272,
+        "layer": 9,
+        "network": 20,
+        "accelerator": 34,
+        "both": 20,
     }
-    for split in ("id", "ood-network", "ood-both"):
-        assert not layers["train"] & layers[split]
-    assert layers["ood-accelerator"] == layers["train"]
-    assert layers["ood-both"] <= {layer.shape for layer in models()["mobilenetv2"]}
-    hardware = {each.split: maestro_env.find_hardware(each.hardware) for each in CONTEXTS}
-    assert hardware["ood-both"] == hardware["ood-accelerator"]
-    assert hardware["ood-both"].record() | {"name": "held"} == HELD_MACHINE.record()
+    for name in ("layer", "network", "both"):
+        assert not layers["train"] & layers[name]
+        assert not layers["train-wide"] & layers[name]
+    assert layers["accelerator"] == layers["train"]
+    assert layers["both"] <= {layer.shape for layer in models()["mobilenetv2"]}
+    hardware = {each.name: each.hardware for each in CONTEXTS}
+    assert hardware["both"] == hardware["accelerator"]
+    held = maestro_env.find_hardware(hardware["both"])
+    assert held.record() | {"name": "held"} == HELD_MACHINE.record()
+    assert held not in [each for _, each in wide_pairs()]
 
 
-@pytest.mark.parametrize("name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/train-v1"])
+def test_each_random_layer_has_an_accelerator_of_its_own_where_mappings_fit() -> None:
+    envs = gymnasium.make_vec(
+        "maestro_env/transfer-train-wide-v1", 8, vectorization_mode="vector_entry_point"
+    )
+    _, info = envs.reset(seed=0)
+    assert (info["status"] == 0).all()
+    assert len({hardware for _, hardware in wide_pairs()}) == PAIRS
+    assert len(set(envs.unwrapped.layers)) > 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/transfer-train-v1"]
+)
 @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
 def test_what_a_name_says_cannot_be_changed(name: str, make: Callable[..., object]) -> None:
     for what in ("layer", "layers", "hardware", "objective"):
@@ -104,7 +120,9 @@ def test_what_a_name_says_cannot_be_changed(name: str, make: Callable[..., objec
             make(name, **{what: "cloud"})
 
 
-@pytest.mark.parametrize("name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/train-v1"])
+@pytest.mark.parametrize(
+    "name", ["maestro_env/edge-resnet18_l2-edp-v1", "maestro_env/transfer-train-v1"]
+)
 def test_specs_are_json(name: str) -> None:
     spec = gymnasium.make(name).spec
     assert spec is not None

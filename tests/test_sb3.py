@@ -141,7 +141,10 @@ except maestro_env.MaestroEnvError as error:
 
 def test_an_agent_learns_on_many_layers() -> None:
     envs = gymnasium.make_vec(
-        "maestro_env/train-v1", COPIES, vectorization_mode="vector_entry_point", episode_length=5
+        "maestro_env/transfer-train-v1",
+        COPIES,
+        vectorization_mode="vector_entry_point",
+        episode_length=5,
     )
     env = sb3.SB3VecEnv(envs.unwrapped)
     steps = {"n_steps": 10, "batch_size": 20, "n_epochs": 1, "seed": 0}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cache
+from math import exp, log
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.vector import AutoresetMode
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.registry import look_up
@@ -19,12 +23,21 @@ from maestro_env.environments.improving_copies import MaestroImproveVectorEnv
 from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.problem import Problem
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import find_accelerator
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 
 if TYPE_CHECKING:
     from maestro_env.environments.parallel import MaestroImproveParallelEnv, MaestroParallelEnv
+
+PAIRS = 272
+"""Layers with an accelerator each."""
+
+_MOST_MACS = 2 * 10**10
+# As often as they stand here.
+_WINDOWS, _STRIDES = (1, 1, 1, 3, 3, 5, 7), (1, 1, 1, 2)
 
 
 def make_vector_env(
@@ -138,13 +151,62 @@ def parallel_improve_env(
 
 
 def context_layers(context: Context) -> list[Layer]:
-    """Return the convolutions of a context; no two have the same shape."""
+    """Return the convolutions of a context; of the zoo no two have the same shape."""
+    if context.hardware is None:
+        return [layer for layer, _ in wide_pairs()]
     held = _convolutions(models()[HELD_NETWORK])
     if context.held:
         return [*held.values()]
     every = [layer for name, layers in models().items() if name != HELD_NETWORK for layer in layers]
     others = [layer for shape, layer in _convolutions(every).items() if shape not in held]
     return [layer for index, layer in enumerate(others) if context.fifth in (None, index % 5 == 0)]
+
+
+@cache
+def wide_pairs() -> tuple[tuple[Layer, Hardware], ...]:
+    """Return random convolutions with an accelerator each, on which some mapping fits.
+
+    They are the same in every process.
+
+    Sizes are drawn log-uniformly: K and C up to 2,048, inputs from 7 to 224 wide; 64 to 1,024 PEs,
+    L1 of 256 B to 2 KiB, L2 of 32 KiB to 1 MiB, networks of 16 to 256 and main memory of 8 to 64
+    words a cycle.
+    """
+    rng = Random(5)
+    found: list[tuple[Layer, Hardware]] = []
+    while len(found) < PAIRS:
+        layer, hardware = _layer(rng, f"wide_{len(found)}"), _hardware(rng)
+        if layer is None or layer.macs > _MOST_MACS:
+            continue
+        problem = Problem(MapSpace(layer, hardware))
+        if not problem.why_nothing_fits():
+            found.append((layer, hardware))
+    return tuple(found)
+
+
+def _layer(rng: Random, name: str) -> Layer | None:
+    """Draw a convolution; None if its window is larger than its input."""
+    window, stride = rng.choice(_WINDOWS), rng.choice(_STRIDES)
+    width, filters, channels = (_between(rng, *ends) for ends in ((7, 224), (8, 2048), (3, 2048)))
+    if width < window:
+        return None
+    extents = {"K": filters, "C": channels, "Y": width, "X": width, "R": window, "S": window}
+    return Layer("CONV", extents, (stride, stride), name)
+
+
+def _hardware(rng: Random) -> Hardware:
+    return Hardware(
+        num_pes=_between(rng, 64, 1024),
+        l1_bytes=_between(rng, 256, 2048),
+        l2_bytes=_between(rng, 2**15, 2**20),
+        noc_bw=_between(rng, 16, 256),
+        offchip_bw=_between(rng, 8, 64),
+    )
+
+
+def _between(rng: Random, least: int, most: int) -> int:
+    """Draw an integer, as often from one octave as from another."""
+    return round(exp(rng.uniform(log(least), log(most))))
 
 
 def make_named_env(named: str, **arguments: Any) -> MaestroImproveEnv:
@@ -169,7 +231,8 @@ def _arguments(named: str, others: dict[str, Any]) -> dict[str, Any]:
     what = look_up("id", named, NAMED)
     fixed: dict[str, Any]
     if isinstance(what, Context):
-        fixed = {"layers": context_layers(what), "objective": "edp", "hardware": what.hardware}
+        hardware = what.hardware or [hardware for _, hardware in wide_pairs()]
+        fixed = {"layers": context_layers(what), "objective": "edp", "hardware": hardware}
     else:
         accelerator = find_accelerator(what.hardware, what.model)
         fixed = {"layer": what.layer, "objective": what.objective}

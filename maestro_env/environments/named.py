@@ -77,33 +77,35 @@ EPISODE_LENGTH = 500
 
 @dataclass(frozen=True)
 class Context:
-    """Many layers, of which each episode has one: convolutions of the zoo, for EDP.
+    """Many layers, of which each episode has one: convolutions, for EDP.
 
     Args:
-        split: what is held out, as in the benchmark, whose problems are others; or ``train``.
-        hardware: as ``find_hardware`` takes it.
+        name: ``train``, or what of an episode a policy trained there has not seen.
+        hardware: as ``find_hardware`` takes it; None for random layers with an accelerator each
+            (``wide_pairs``), else layers are of the zoo.
         held: whether the layers are those of ``HELD_NETWORK``, or all others.
         fifth: of the others, whether it has every fifth one, or those between; None for both.
     """
 
-    split: str
-    hardware: str
-    held: bool
+    name: str
+    hardware: str | None
+    held: bool = False
     fifth: bool | None = None
 
     @property
     def id(self) -> str:
         """What ``gymnasium.make`` takes."""
-        return f"{NAMESPACE}/{self.split}-v1"
+        return f"{NAMESPACE}/transfer-{self.name}-v1"
 
 
 HELD_NETWORK = "mobilenetv2"
 CONTEXTS = (
-    Context("train", "edge", held=False, fifth=False),
-    Context("id", "edge", held=False, fifth=True),
-    Context("ood-network", "edge", held=True),
-    Context("ood-accelerator", HELD_HARDWARE, held=False, fifth=False),
-    Context("ood-both", HELD_HARDWARE, held=True),
+    Context("train", "edge", fifth=False),
+    Context("train-wide", None),
+    Context("layer", "edge", fifth=True),
+    Context("network", "edge", held=True),
+    Context("accelerator", HELD_HARDWARE, fifth=False),
+    Context("both", HELD_HARDWARE, held=True),
 )
 
 _EVERY: tuple[NamedTask | Context, ...] = (*TASKS, *CHIP_TASKS, *CONTEXTS)
