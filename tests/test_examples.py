@@ -32,6 +32,7 @@ NEEDED = {
     "rllib_ppo": ["ray", "torch"],
     "sb3": ["stable_baselines3"],
     "surrogates": ["pyarrow"],
+    "train_transfer": ["torch"],
     "torchrl_ppo": ["torchrl"],
 }
 # They import torch, which takes seconds.
@@ -47,7 +48,10 @@ TORCH = {
         "sb3",
     ),
     "torchrl_ppo",
+    "train_transfer",
 }
+# A whole algorithm.
+LONG = {"train_transfer"}
 
 
 @pytest.mark.slow
@@ -107,4 +111,4 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
 def test_it_is_short_and_says_what_it_shows(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith('"""')
-    assert len(text.splitlines()) < 70
+    assert len(text.splitlines()) < (180 if path.stem in LONG else 70)

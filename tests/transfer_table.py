@@ -1,0 +1,208 @@
+"""What a policy does on layers and accelerators that it has never seen, beside searches.
+
+A script, not a part of the suite:
+
+    python tests/transfer_table.py --out transfer.jsonl [--seeds 5] [--table]
+
+Each line of the file has the values in multiples of the proven optimum, of 96 episodes: 32 draws of
+a layer for each of three seeds, the same starts for every method. A line that is there is not
+measured again. Policies are trained by ``examples/train_transfer.py``. A move is an evaluation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.environments.moves import moves_of
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.experiments.shown.plots import new_figure, save
+from maestro_env.experiments.shown.statistics import bootstrap_interval
+from maestro_env.mappers import make_mapper
+from maestro_env.mappers.parts.threads import one_thread
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+
+TESTS = ("network", "accelerator", "both")
+STARTS, DRAWS = (101, 102, 103), 32
+MARKS = (10, 30, 100, 500)
+BUDGETS = (30, 100, 150, 200, 300, 500, 1000, 2000, 10000)
+MOVES = 500_000
+
+Floats = NDArray[np.float64]
+
+
+class Starts:
+    """The mappings from which all methods begin: of ``problems`` the ``points`` and ``optima``."""
+
+    def __init__(self, test: str) -> None:
+        self.problems, self.points, optima = [], [], []
+        for seed in STARTS:
+            envs: Any = gymnasium.make_vec(
+                f"maestro_env/transfer-{test}-v1",
+                DRAWS,
+                vectorization_mode="vector_entry_point",
+                info="full",
+            ).unwrapped
+            _, info = envs.reset(seed=seed)
+            tasks = {task.problem.layer.name: task for task in envs._tasks}
+            self.objective = envs._tasks[0].objective
+            self.problems += [tasks[name].problem for name in envs.layers]
+            self.points += list(info["vector"])
+            optima.append(info["optimum"])
+        self.optima = np.concatenate(optima)
+
+    def searched(self, mapper: str, moves: int, seed: int) -> Floats:
+        """Value / optimum after each move of a mapper, float64[moves + 1, episodes]."""
+        found = []
+        for place, (problem, point) in enumerate(zip(self.problems, self.points, strict=True)):
+            evaluator = Evaluator(problem, self.objective, moves + 1, start=point[np.newaxis])
+            rng = np.random.default_rng([seed, place])
+            make_mapper(mapper).search(evaluator, moves + 1, rng)
+            values, status = evaluator.trace
+            found.append(np.where(status == 0, values, np.inf))
+        return np.array(found).T / self.optima
+
+    def clairvoyant(self, moves: int) -> Floats:
+        """The same of an agent that makes the best of all moves, whose outcomes it is told."""
+        found = [
+            self._greedy(*each, moves) for each in zip(self.problems, self.points, strict=True)
+        ]
+        return np.array(found).T / self.optima
+
+    def _greedy(self, problem: Any, point: NDArray[np.int32], moves: int) -> list[float]:
+        every = moves_of(problem.space)
+        numbers = np.arange(len(every.names))[:, np.newaxis]
+        made = np.ones(numbers.shape, dtype=np.bool_)
+        trace = [float(problem.score(point[np.newaxis], self.objective)[0][0])]
+        for _ in range(moves):
+            present = np.tile(point, (len(numbers), 1))
+            around = problem.space.clipped(every.native.after(present, numbers, made))
+            values, _ = problem.score(around, self.objective)
+            if values.min() >= trace[-1]:
+                break
+            point = around[values.argmin()]
+            trace.append(float(values.min()))
+        return trace + [trace[-1]] * (moves + 1 - len(trace))
+
+
+def policies(name: str, seed: int, **options: str) -> dict[str, Floats]:
+    """Train a policy, and return what it does in each test."""
+    from train_transfer import improved, train
+
+    policy = train(f"transfer-{name}", seed, MOVES, **options)
+    return {test: improved(policy, f"transfer-{test}", STARTS, DRAWS, **options) for test in TESTS}
+
+
+PPO: dict[str, tuple[str, dict[str, str]]] = {
+    "PPO": ("train", {"observation": "context"}),
+    "PPO, bottlenecks": ("train", {}),
+    "PPO, bottlenecks, random problems": ("train-wide", {}),
+}
+SEARCHES = {
+    "random moves": "random_moves",
+    "hill climbing": "hill_climbing",
+    "annealing": "annealing",
+}
+
+
+def jobs(seeds: int) -> Iterator[tuple[str, int, Callable[[], dict[str, Floats]]]]:
+    """Yield the name and the seed of each method, and what measures it."""
+    starts: dict[str, Starts] = {}
+
+    def of_each(measure: Callable[[Starts], Floats]) -> dict[str, Floats]:
+        if not starts:
+            starts.update({test: Starts(test) for test in TESTS})
+        return {test: measure(each) for test, each in starts.items()}
+
+    yield "greedy, told all outcomes", 0, lambda: of_each(lambda each: each.clairvoyant(500))
+    for seed, (name, mapper) in product(range(seeds), SEARCHES.items()):
+        yield name, seed, lambda m=mapper, s=seed: of_each(lambda e: e.searched(m, 500, s))
+    for budget in BUDGETS:
+        name = f"annealing in {budget:,}"
+        yield name, 0, lambda b=budget: of_each(lambda e: e.searched("annealing", b, 0)[-1:])
+    for seed, (name, (trained, options)) in product(range(seeds), PPO.items()):
+        yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
+
+
+def measured(trace: Floats) -> dict[str, list[float]]:
+    """Return the best of each episode after some moves; of one row, at the end."""
+    best = np.minimum.accumulate(trace, axis=0)
+    marks = (0, *MARKS) if len(best) > 1 else (0,)
+    return {str(mark): best[mark].round(6).tolist() for mark in marks}
+
+
+def cell(rows: list[dict[str, Any]], test: str, mark: str) -> str:
+    """Return the geometric mean over episodes and seeds, and its interval over episodes."""
+    logs = np.log([row["tests"][test][mark] for row in rows]).mean(axis=0)
+    low, high = np.exp(bootstrap_interval(logs))
+    return f"{np.exp(logs.mean()):.2f} [{low:.2f}, {high:.2f}]"
+
+
+def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield x optimum after so many moves, for each test; CPU-seconds; leads over annealing."""
+    names = [*dict.fromkeys(row["method"] for row in rows)]
+    for test in TESTS:
+        yield f"| {test} | seeds | {' | '.join(map(str, MARKS))} | CPU s |"
+        yield "|---|---:|---:|---:|---:|---:|---:|"
+        for name in (each for each in names if " in " not in each):
+            of_name = [row for row in rows if row["method"] == name]
+            cells = [cell(of_name, test, str(mark)) for mark in MARKS]
+            seconds = np.mean([row["seconds"] for row in of_name])
+            yield f"| {name} | {len(of_name)} | {' | '.join(cells)} | {seconds:.0f} |"
+    for row in (each for each in rows if " in " in each["method"]):
+        yield f"| {row['method']} | {' | '.join(cell([row], test, '0') for test in TESTS)} |"
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw x optimum over moves, a picture for each test."""
+    figure = new_figure((9, 3.2))
+    for axes, test in zip(figure.subplots(1, 2, sharey=True), TESTS[:2], strict=True):
+        for name in dict.fromkeys(row["method"] for row in rows if " in " not in row["method"]):
+            of_name = [row for row in rows if row["method"] == name]
+            logs = [[np.log(row["tests"][test][str(m)]).mean() for m in MARKS] for row in of_name]
+            axes.loglog(MARKS, np.exp(np.mean(logs, axis=0)), marker="o", label=name)
+        axes.set(xlabel="moves", title=f"unseen {test}")
+    figure.axes[0].set(ylabel="x optimum")
+    figure.axes[1].legend(frameon=False, fontsize=8)
+    save(figure, path)
+
+
+def main() -> None:
+    """Measure what is not there yet, and print the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=Path, default=Path("transfer.jsonl"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--table", action="store_true")
+    given = parser.parse_args()
+    lines = given.out.read_text().splitlines() if given.out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    there = {(row["method"], row["seed"]) for row in rows}
+    for method, seed, measure in () if given.table else jobs(given.seeds):
+        if (method, seed) in there:
+            continue
+        began = time.process_time()
+        with one_thread():
+            tests = {test: measured(trace) for test, trace in measure().items()}
+        seconds = time.process_time() - began
+        rows.append({"method": method, "seed": seed, "seconds": seconds, "tests": tests})
+        with given.out.open("a") as file:
+            file.write(json.dumps(rows[-1]) + "\n")
+        sys.stdout.write(f"{method}, seed {seed}: {seconds:.0f} s\n")
+        sys.stdout.flush()
+    sys.stdout.write("\n".join(table(rows)) + "\n")
+    draw(rows, given.out.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
