@@ -15,7 +15,7 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate", "hierarchy"),
-    ("optimum", "perceptrons", "prior", "relaxed"),
+    ("improve", "optimum", "perceptrons", "prior", "relaxed"),
     ("papers",),
     ("python",),
 )

@@ -79,6 +79,8 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         self.evaluator = self._evaluators[0]
         self.space = self.evaluator.space
         self._end = math.inf if budget is None else self._used + budget
+        limits = (budget, *(each.budget for each in self._evaluators))
+        self._unlimited = all(each is None for each in limits)
         self.options = Options(moves, observation, reward, start, info, masks)
         self._tasks = [Task(each.problem, each.objective) for each in self._evaluators]
         self._copies = Copies(self._tasks, self.num_envs, self.options, self.evaluator.threads)
@@ -187,7 +189,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
 
     def _covered(self, playing: Mask) -> Integers:
         """Return the first of some copies, as many as the budgets cover."""
-        if math.isinf(self.remaining):
+        if self._unlimited:
             return np.flatnonzero(playing)
         covered = playing & (np.cumsum(playing) <= self._end - self._used)
         for ground, evaluator in enumerate(self._evaluators):
@@ -201,10 +203,10 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
 
     def _record(self, copies: Integers, tried: _Tried, seconds: float) -> None:
         """Charge the evaluator of each layer with the points that were tried of it."""
-        grounds = self._grounds[copies]
-        for ground in np.unique(grounds).tolist():
-            mine = copies[grounds == ground]
-            evaluator = self._evaluators[ground]
+        for ground, evaluator in enumerate(self._evaluators):
+            mine = copies[self._grounds[copies] == ground]
+            if not len(mine):
+                continue
             evaluator.model_seconds += seconds * len(mine) / len(copies)
             status = tried.status[mine].astype(np.uint8)
             evaluator.record(tried.points[mine], Batch(tried.values[mine], status))
@@ -308,14 +310,16 @@ class _Tried:
         self.values = np.full(count, math.inf)
         self.status = np.full(count, NOT_EVALUATED, dtype=np.int64)
         self.points: Points = np.empty((count, 0), dtype=np.int32)
-        self.figures = np.broadcast_to(NO_FIGURES, (count, len(NO_FIGURES)))
+        # They are asked for with all information alone.
+        self.figures: Floats = np.empty((0, len(NO_FIGURES)))
 
     def keep(self, copies: Integers, points: Points, outcome: Any) -> None:
         """Keep what some copies tried; ``points`` are those of all."""
         values, status, figures = outcome
         self.values[copies], self.status[copies] = values, status
         if len(figures):
-            self.figures = self.figures.copy()
+            if not len(self.figures):
+                self.figures = np.tile(NO_FIGURES, (len(self.values), 1))
             self.figures[copies] = figures
         if self.points.shape == points.shape:
             self.points[copies] = points[copies]

@@ -114,7 +114,6 @@ class NamedMoves {
 };
 
 inline void bind_moves(py::module_& module) {
-  module.attr("MOVE_RULES") = py::tuple(py::cast(interned(kRuleNames)));
   py::class_<NamedMoves>(module, "Moves")
       .def(py::init<const std::vector<NamedMoves::ParameterSpec>&,
                     const std::vector<std::vector<NamedMoves::ChangeSpec>>&>(),
