@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from maestro_env.base.agents import redrawn
 from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation
@@ -156,17 +157,16 @@ class _MarlSearch:
 
     def _draw(self, n: int) -> Integers:
         config, rng = self.config, self.rng
-        seen = self._seen
-        if len(seen) != n:
-            # More samples than observations: repeat these.
-            seen = np.resize(seen, (n, seen.shape[1]))
+        # Where there are more samples than observations, these repeat.
+        seen = self._seen[np.arange(n) % len(self._seen)]
         actions = self._team.draw(rng.random((n, len(self.agents))), seen)
         return explore(actions, self.heads, config.exploration, config.local, rng)
 
     def _refine(self, drawn: Integers, n: int) -> Integers:
-        rows = self.rng.integers(len(drawn), size=n)
-        best, pairs = self._elites.actions, self.config.pairs
-        return refine(best, drawn[rows], self.heads, pairs, self.rng) if n else drawn[:0]
+        if not n:
+            return drawn[:0]
+        best, some = self._elites.actions, redrawn(drawn, n, self.rng.bit_generator.capsule)
+        return refine(best, some, self.heads, self.config.pairs, self.rng)
 
     def _evaluate(self, points: Points, drawn: int) -> Floats:
         if self.config.policy == "stateless":

@@ -15,7 +15,7 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate", "hierarchy"),
-    ("improve", "optimum", "perceptrons", "prior", "relaxed"),
+    ("agents", "improve", "optimum", "perceptrons", "prior", "relaxed"),
     ("papers",),
     ("python",),
 )

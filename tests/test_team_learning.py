@@ -30,11 +30,9 @@ pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 def chances(team: Agents) -> list[np.ndarray]:
     """Probabilities of every head."""
-    if isinstance(team, FusedAgents):
+    if isinstance(team, (FusedAgents, StatelessAgents)):
         return np.split(team.chances(), UNIFORM.starts[1:])
-    if isinstance(team, NetworkAgents):
-        return [policy[0].exp().detach().numpy() for policy in team._log_probabilities()]
-    return np.split(np.exp(team._log_probabilities()), UNIFORM.starts[1:])
+    return [policy[0].exp().detach().numpy() for policy in team._log_probabilities()]
 
 
 @pytest.mark.parametrize("agents", few([11, 1]))

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from maestro_env.base.agents import best_samples
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
@@ -27,16 +28,9 @@ class Elites:
 
     def add(self, actions: Integers, values: Floats) -> None:
         """Add int64[N, D] samples with float64[N] values; infinite ones are never kept."""
-        full = len(self.values) == self._capacity
-        better = values < (self.values[-1] if full else np.inf)
-        if not better.any():
-            return
-        all_actions = np.concatenate([self.actions, actions[better]])
-        all_values = np.concatenate([self.values, values[better]])
-        # Values ascending, each with the index of its first occurrence.
-        distinct, first = np.unique(all_values, return_index=True)
-        self.values = distinct[: self._capacity]
-        self.actions = all_actions[first[: self._capacity]]
+        self.actions, self.values = best_samples(
+            self.actions, self.values, actions, values, self._capacity
+        )
 
 
 # Draws until one fits the buffers; where fewer do, masks draw it.

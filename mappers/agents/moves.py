@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.mappers.agents.team import Heads
-from maestro_env.mappers.parts.arrays import Floats, Integers
-
-# A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and one octave, a
-# factor of two, at most. These are base-2 logarithms.
-_LEAST_LOG, _MOST_LOG = -5.0, 0.0
-
-# Chance of a step if a single size of a variant changes.
-_STEP_SHARE = 0.7
+from maestro_env.mappers.parts.arrays import Integers
 
 
 def explore(
@@ -22,13 +15,8 @@ def explore(
 
     With chance ``local`` a replaced size moves by a step; all other replacements are uniform.
     """
-    shape = actions.shape
-    replaced = rng.random(shape) < chance
-    moves = heads.are_sizes & (rng.random(shape) < local)
-    octaves = _steps(shape, rng)
-    explored = np.where(replaced, rng.integers(0, heads.counts, size=shape), actions)
-    moved = np.nonzero(replaced & moves)
-    explored[moved] = heads.scaled(actions[moved], moved[1], octaves[moved])
+    bits = rng.bit_generator.capsule
+    explored: Integers = heads.native.explore(actions, chance, local, bits)
     return explored
 
 
@@ -49,38 +37,9 @@ def refine(
         heads: of the actions.
         pairs: chance that two parameters change.
         rng: the shared random numbers.
+
+    Raises:
+        ValueError: fewer than two parameters are sizes.
     """
-    n, rows = len(drawn), np.arange(len(drawn))
-    ranks = rng.integers(len(best), size=(2, n)).min(axis=0)
-    variants: Integers = best[ranks]
-    octaves = _steps(n, rng)
-    first, second = _two_sizes(heads, n, rng)
-    two = rng.random(n) < pairs
-    one = np.where(two, first, rng.integers(variants.shape[1], size=n))
-    moves = two | (heads.are_sizes[one] & (rng.random(n) < _STEP_SHARE))
-    # One call for both: the parameters of a pair differ, so neither step depends on the other.
-    pair = np.stack([one, second])
-    octaves = np.stack([octaves, octaves * _signs(n, rng)])
-    moved = heads.scaled(variants[rows, pair], pair, octaves)
-    variants[rows, one] = np.where(moves, moved[0], drawn[rows, one])
-    variants[rows, second] = np.where(two, moved[1], variants[rows, second])
+    variants: Integers = heads.native.refine(best, drawn, pairs, rng.bit_generator.capsule)
     return variants
-
-
-def _two_sizes(heads: Heads, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Draw n pairs of different parameters that are sizes."""
-    sizes = heads.sizes
-    first = rng.integers(len(sizes), size=n)
-    others = rng.integers(1, len(sizes), size=n)
-    return sizes[first], sizes[(first + others) % len(sizes)]
-
-
-def _steps(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Draw steps of sizes in octaves, up or down, log-uniform in length."""
-    lengths = np.exp2(rng.uniform(_LEAST_LOG, _MOST_LOG, size=shape))
-    return lengths * _signs(shape, rng)
-
-
-def _signs(shape: int | tuple[int, ...], rng: np.random.Generator) -> Integers:
-    """Draw -1 or 1 with equal chance."""
-    return 2 * rng.integers(0, 2, size=shape) - 1

@@ -6,39 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from maestro_env.base import agents as core
 from maestro_env.base.perceptrons import team
 from maestro_env.evaluation.rewards import Observations
-from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig, normalised
+from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
-
-
-class Adam:
-    """Adam (Kingma and Ba, 2015) with its usual constants, ascending."""
-
-    def __init__(self, size: int, rate: float) -> None:
-        self.weights: Floats = np.zeros(size)
-        self._rate = rate
-        self._mean: Floats = np.zeros(size)
-        self._square: Floats = np.zeros(size)
-        self._steps = 0
-
-    def ascend(self, gradient: Floats) -> None:
-        """Take a step along a gradient."""
-        self._steps += 1
-        change = gradient - self._mean
-        change *= 0.1
-        self._mean += change
-        np.multiply(gradient, gradient, out=change)
-        change -= self._square
-        change *= 0.001
-        self._square += change
-        step = self._mean / (1 - 0.9**self._steps)
-        step *= self._rate
-        np.divide(self._square, 1 - 0.999**self._steps, out=change)
-        np.sqrt(change, out=change)
-        change += 1e-8
-        step /= change
-        self.weights += step
 
 
 class StatelessAgents(Agents):
@@ -50,64 +22,31 @@ class StatelessAgents(Agents):
 
     def __init__(self, heads: Heads, agents: Integers, config: MarlConfig, bias: Floats) -> None:
         super().__init__(heads, agents, config, bias)
-        # 1 where an agent owns a head, [D, B]: the product with it sums over the heads of an agent.
-        self._owns = (agents[:, np.newaxis] == np.arange(agents.max() + 1)).astype(np.float64)
-        self._optimiser = Adam(len(heads.bias) + heads.features.shape[1], config.rate)
-        self._drawn_from: Floats = np.empty(0)
+        self._team = core.StatelessAgents(
+            heads.native, agents.tolist(), bias, heads.features, _rule(config)
+        )
 
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
-        self._drawn_from = self._log_probabilities()
-        return self._heads.inverted(np.exp(self._drawn_from), uniform)
+        return self._team.draw(uniform)
 
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
-        advantages = normalised(rewards)[:, np.newaxis]
-        logits = actions + self._heads.starts
-        imitated = self._imitated(best)
-        log_probabilities = self._drawn_from
-        before = log_probabilities[logits] @ self._owns
-        for epoch in range(self._config.epochs):
-            if epoch:
-                log_probabilities = self._log_probabilities()
-            change = log_probabilities[logits] @ self._owns - before
-            probabilities = np.exp(log_probabilities)
-            pull = self._pull(change, advantages)[:, self._agents]
-            drawn = np.bincount(logits.ravel(), pull.ravel(), len(probabilities))
-            expected = probabilities * pull.sum(axis=0).repeat(self._heads.counts)
-            gradient: Floats = drawn - expected
-            if self._config.entropy:
-                gradient += self._entropy(log_probabilities, probabilities)
-            if imitated is not None:
-                gradient += self._config.imitation * (imitated - probabilities)
-            self._optimiser.ascend(np.concatenate([gradient, self._heads.members @ gradient]))
+        self._team.learn(actions, rewards, best)
 
-    def _log_probabilities(self) -> Floats:
-        """Return the logarithm of every choice's probability within its head, float64[L]."""
-        heads = self._heads
-        weights, count = self._optimiser.weights, len(self._bias)
-        logits: Floats = self._bias + weights[:count]
-        logits += heads.features @ weights[count:]
-        logits -= np.maximum.reduceat(logits, heads.starts).repeat(heads.counts)
-        sums = np.add.reduceat(np.exp(logits), heads.starts)
-        logits -= np.log(sums).repeat(heads.counts)
-        return logits
+    def chances(self) -> Floats:
+        """Return the probability of every choice, float64[L]."""
+        return self._team.chances()
 
-    def _pull(self, change: Floats, advantages: Floats) -> Floats:
-        """Return the clipped surrogate's gradient by every agent's log-probability, float64[N, B].
 
-        ``change`` is the logarithm of every agent's ratio, ``advantages`` is float64[N, 1].
-        """
-        clip = self._config.clip
-        ratio = np.exp(np.minimum(change, MOST_CHANGE))
-        free = np.where(advantages >= 0, ratio < 1 + clip, ratio > 1 - clip)
-        return advantages * ratio * free / len(free)
-
-    def _entropy(self, log_probabilities: Floats, probabilities: Floats) -> Floats:
-        """Return the gradient of the entropy bonus with respect to the logits, float64[L]."""
-        heads = self._heads
-        surprise = probabilities * log_probabilities
-        entropy = -np.add.reduceat(surprise, heads.starts)
-        gradient: Floats = surprise + probabilities * entropy.repeat(heads.counts)
-        return -self._config.entropy * gradient
+def _rule(config: MarlConfig) -> dict[str, float]:
+    """Return how agents learn, as the core takes it."""
+    return {
+        "rate": config.rate,
+        "clip": config.clip,
+        "entropy": config.entropy,
+        "imitation": config.imitation,
+        "most_change": MOST_CHANGE,
+        "epochs": config.epochs,
+    }
 
 
 HIDDEN = 64
@@ -179,14 +118,7 @@ class FusedAgents(Agents):
             [each.astype(np.float32) for each in first.critic],
             np.concatenate([each.T for each in first.outputs]).astype(np.float32),
             first.values.astype(np.float32),
-            {
-                "rate": config.rate,
-                "clip": config.clip,
-                "entropy": config.entropy,
-                "imitation": config.imitation,
-                "most_change": MOST_CHANGE,
-                "epochs": config.epochs,
-            },
+            _rule(config),
         )
 
     def draw(self, uniform: Floats, observations: Observations) -> Integers:

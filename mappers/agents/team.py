@@ -6,10 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from maestro_env.base import agents as core
 from maestro_env.clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.rewards import REWARDS, Observations
 from maestro_env.mappers.base import StartConfig
@@ -17,10 +18,6 @@ from maestro_env.mappers.parts.arrays import DRAWS, Booleans, Floats, Integers, 
 from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
 
 MOST_LOGITS = 8192
 """Most logits of a head: of a parameter with more choices, the head offers a spread-out part.
@@ -31,7 +28,7 @@ All of 7! orders fit. Offered sizes are spread geometrically, so all small sizes
 # Least chance of the choice that a head favours.
 _FAVOUR = 0.7
 
-# Octaves between heads, more than a size plus a step can have.
+# Octaves between heads. Seeds make the same searches as long as logarithms round as they do so.
 _FAR = 100.0
 
 
@@ -47,55 +44,48 @@ class Heads:
         choices: the choices each head offers, one per logit, D arrays.
         counts: logits of every head, int64[D].
         starts: index of every head's first logit, int64[D].
-        owner: the head every logit belongs to, int64[L].
         are_sizes: whether a head's parameter is a size, bool[D].
-        sizes: indices of the heads whose parameters are sizes.
         bias: the logits before learning, float64[L].
     """
 
     def __init__(self, space: Space, start: str = "log") -> None:
         parameters = space.parameters
-        self.space = space
+        self.space, self._start = space, start
         self.choices = tuple(_offered(parameter) for parameter in parameters)
         self.counts: Integers = np.array([len(offered) for offered in self.choices])
         ends: Integers = np.cumsum(self.counts)
         self.starts: Integers = ends - self.counts
-        self.owner: Integers = np.repeat(np.arange(len(self.counts)), self.counts)
         self.are_sizes = np.array([parameter.is_size for parameter in parameters])
-        self.sizes = np.flatnonzero(self.are_sizes)
         pairs = list(zip(parameters, self.choices, strict=True))
         self.bias: Floats = np.concatenate([_bias(*pair, start) for pair in pairs])
-        self._lasts = ends - 1
         self._ranges = list(zip(self.starts.tolist(), ends.tolist(), strict=True))
         self._choices: Points = np.concatenate(self.choices).astype(np.int32)
-        # Base-2 logarithms of all sizes in one ascending array, heads far apart, float64[L].
-        self._places: Floats = np.concatenate([_logs(*pair) for pair in pairs]) + _FAR * self.owner
+
+    def __reduce__(self) -> tuple[type[Heads], tuple[Space, str]]:
+        # What the core has of them cannot be copied.
+        return Heads, (self.space, self._start)
 
     @cached_property
-    def features(self) -> csr_matrix:
-        """Features that choices of one head share, 0 or 1, sparse float64[L, F].
+    def native(self) -> core.Heads:
+        """The heads as the core has them."""
+        pairs = zip(self.space.parameters, self.choices, strict=True)
+        # Base-2 logarithms of all sizes in one ascending array.
+        places = [_logs(*pair) + _FAR * head for head, pair in enumerate(pairs)]
+        return core.Heads(self.counts.tolist(), self.are_sizes.tolist(), np.concatenate(places))
+
+    @cached_property
+    def features(self) -> list[NDArray[np.uint8]]:
+        """Features that choices of one head share, 0 or 1, uint8[choices, f], D arrays.
 
         The feature of a size is its octave. The features of a loop order are the place of each
         dimension, and which of each two dimensions comes first. What is learnt about one choice so
         carries over to similar ones.
         """
-        from scipy.sparse import csr_matrix  # It takes long, and most mappers need none.
-
-        heads = zip(self.space.parameters, self.choices, self.starts, strict=True)
-        rows, columns, width = [], [], 0
-        for parameter, offered, start in heads:
-            dims = len(self.space.ordered(parameter.name))
-            row, column, added = _features(parameter, offered, dims)
-            rows.append(start + row)
-            columns.append(width + column)
-            width += added
-        row, column = np.concatenate(rows), np.concatenate(columns)
-        return csr_matrix((np.ones(len(row)), (row, column)), (len(self.owner), width))
-
-    @cached_property
-    def members(self) -> csr_matrix:
-        """``features`` transposed, sparse float64[F, L]."""
-        return self.features.T.tocsr()
+        heads = zip(self.space.parameters, self.choices, strict=True)
+        return [
+            _features(parameter, offered, len(self.space.ordered(parameter.name)))
+            for parameter, offered in heads
+        ]
 
     @property
     def numbers(self) -> list[Floats]:
@@ -104,11 +94,8 @@ class Heads:
         They are ``features``, and of a size log(size) / log(largest) too; one-hots where a head has
         no features.
         """
-        heads = zip(self.space.parameters, self.choices, strict=True)
-        return [
-            _numbers(parameter, offered, len(self.space.ordered(parameter.name)))
-            for parameter, offered in heads
-        ]
+        heads = zip(self.space.parameters, self.choices, self.features, strict=True)
+        return [_numbers(*head) for head in heads]
 
     def points(self, actions: Integers) -> Points:
         """Return the points of int64[N, D] actions, indices of logits within heads, int32[N, D]."""
@@ -120,19 +107,6 @@ class Heads:
         pairs = zip(self.choices, points.T, strict=True)
         found = [offered.searchsorted(column, side="right") - 1 for offered, column in pairs]
         return np.stack(found, axis=1)
-
-    def inverted(self, probabilities: Floats, uniform: Floats) -> Integers:
-        """Return the actions at which every head's distribution function exceeds a uniform number.
-
-        From probabilities float64[L] and uniform numbers float64[N, D] to actions int64[N, D].
-        """
-        cumulated = [probabilities[start:end].cumsum() for start, end in self._ranges]
-        reached = uniform.T * np.array([[each[-1]] for each in cumulated])
-        pairs = zip(cumulated, reached, strict=True)
-        found = np.array([each.searchsorted(row, side="right") for each, row in pairs]).T
-        # Rounding may lead beyond the last choice.
-        clipped: Integers = np.minimum(found, self.counts - 1)
-        return clipped
 
     def favouring(self, actions: Integers, favoured: Booleans) -> Floats:
         """Return the bias, raised so that favoured heads start with their action of int64[D].
@@ -148,23 +122,6 @@ class Heads:
                 least = np.logaddexp.reduce(others) + math.log(_FAVOUR / (1 - _FAVOUR))
                 logits[actions[head]] = max(logits[actions[head]], least)
         return raised
-
-    def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
-        """Scale sizes to the nearest choice of their heads, at least one choice away.
-
-        The three arrays and the result have one shape. Octaves are base-2 logarithms of the
-        factors. The result has no meaning where a head is not of a size.
-        """
-        first, last = self.starts[heads], self._lasts[heads]
-        now = first + actions
-        places = self._places
-        target = places[now] + octaves
-        above = np.minimum(np.maximum(places.searchsorted(target), first), last)
-        below = np.maximum(above - 1, first)
-        nearer_below = target - places[below] < places[above] - target
-        nearest = np.where(nearer_below, below, above)
-        reached = np.where(nearest == now, now + np.where(octaves > 0, 1, -1), nearest)
-        return np.minimum(np.maximum(reached, first), last) - first
 
 
 def _offered(parameter: Parameter) -> Integers:
@@ -186,38 +143,33 @@ def _bias(parameter: Parameter, offered: Integers, start: str) -> Floats:
 
 
 def _logs(parameter: Parameter, offered: Integers) -> Floats:
+    """Return the base-2 logarithms of sizes, or other ascending numbers."""
     if parameter.is_size:
         return np.log2(sizes_at(parameter, offered))
     return np.arange(len(offered)) / len(offered)
 
 
-def _numbers(parameter: Parameter, offered: Integers, dims: int) -> Floats:
-    rows, columns, width = _features(parameter, offered, dims)
-    if not width:
+def _numbers(parameter: Parameter, offered: Integers, features: NDArray[np.uint8]) -> Floats:
+    if not features.size:
         return np.eye(len(offered))
-    found = np.zeros((len(offered), width))
-    found[rows, columns] = 1
     if not parameter.is_size:
-        return found
+        return features.astype(np.float64)
     logs = np.log2(sizes_at(parameter, offered))
-    return np.column_stack([found, logs / max(logs[-1], 1)])
+    return np.column_stack([features, logs / max(logs[-1], 1)])
 
 
-def _features(parameter: Parameter, offered: Integers, dims: int) -> tuple[Integers, Integers, int]:
-    """Return rows and columns of the ones in a head's features, and the number of columns."""
-    rows = np.arange(len(offered))
+def _features(parameter: Parameter, offered: Integers, dims: int) -> NDArray[np.uint8]:
     if parameter.is_size:
         octaves = np.floor(np.log2(sizes_at(parameter, offered)))
-        present, column = np.unique(octaves, return_inverse=True)
-        return rows, column, len(present)
+        found: NDArray[np.bool_] = octaves[:, np.newaxis] == np.unique(octaves)
+        return found.astype(np.uint8)
     if parameter.kind != "order":
-        return rows[:0], rows[:0], 0
+        return np.empty((len(offered), 0), dtype=np.uint8)
     places = np.argsort(orders_of(offered, dims), axis=1)
     first, second = np.triu_indices(dims, k=1)
-    ahead_row, ahead_pair = np.nonzero(places[:, first] < places[:, second])
-    row = np.concatenate([np.repeat(rows, dims), ahead_row])
-    column = np.concatenate([(np.arange(dims) * dims + places).ravel(), dims**2 + ahead_pair])
-    return row, column, dims**2 + len(first)
+    at_place = places[:, :, np.newaxis] == np.arange(dims)
+    ahead = places[:, first] < places[:, second]
+    return np.hstack([at_place.reshape(len(offered), -1), ahead]).astype(np.uint8)
 
 
 GROUPINGS = ("clustered", "reversed", "random")
@@ -314,7 +266,7 @@ class Agents(ABC):
         if not len(best) or not self._config.imitation:
             return None
         taken = (best + self._heads.starts).ravel()
-        return np.bincount(taken, minlength=len(self._heads.owner)) / len(best)
+        return np.bincount(taken, minlength=len(self._bias)) / len(best)
 
 
 def normalised(advantages: Floats) -> Floats:

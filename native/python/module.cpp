@@ -4,6 +4,7 @@
 #include "../core/metrics.hpp"
 #include "../core/status.hpp"
 #include "../maestro/analysis.hpp"
+#include "agents.hpp"
 #include "evaluator.hpp"
 #include "hardware.hpp"
 #include "hierarchy.hpp"
@@ -45,6 +46,7 @@ PYBIND11_MODULE(_native, m) {
   bind_masks(m);
   bind_prior(m);
   bind_perceptrons(m);
+  bind_agents(m);
   bind_quantised(m);
   bind_sparse(m);
   bind_hierarchy(m);

@@ -1,0 +1,46 @@
+// The random numbers of numpy's Generator, in its order, drawn here.
+#pragma once
+
+#include <cstdint>
+
+namespace gym {
+
+// What a bit generator of numpy hands out, as its numpy/random/bitgen.h has it.
+struct BitGenerator {
+  void* state;
+  std::uint64_t (*next_uint64)(void* state);
+  std::uint32_t (*next_uint32)(void* state);
+  double (*next_double)(void* state);
+  std::uint64_t (*next_raw)(void* state);
+};
+
+class Random {
+ public:
+  explicit Random(const BitGenerator& bits) : bits_(bits) {}
+
+  // As `random()`: from 0 to less than 1.
+  double uniform() { return bits_.next_double(bits_.state); }
+
+  // As `integers(count)`, for a count from 1 to less than 2^32, by Lemire's method: the high half
+  // of a product, drawn again where the low half would favour some numbers. One of one takes none.
+  std::int64_t below(std::int64_t count) {
+    if (count == 1) return 0;
+    const auto choices = static_cast<std::uint32_t>(count);
+    std::uint64_t product = draw() * choices;
+    if (static_cast<std::uint32_t>(product) < choices) {
+      const std::uint32_t least = -choices % choices;
+      while (static_cast<std::uint32_t>(product) < least) product = draw() * choices;
+    }
+    return static_cast<std::int64_t>(product >> 32);
+  }
+
+  // As `2 * integers(2) - 1`.
+  int sign() { return below(2) == 0 ? -1 : 1; }
+
+ private:
+  std::uint64_t draw() { return bits_.next_uint32(bits_.state); }
+
+  const BitGenerator& bits_;
+};
+
+}  // namespace gym
