@@ -13,7 +13,7 @@ from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, lehmer_rank
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Space, lehmer_rank
 from maestro_env.workloads.layer import Layer
 
 DSCONV = Layer("DSCONV", {"C": 5, "Y": 9, "X": 8, "R": 3, "S": 2})
@@ -50,6 +50,7 @@ def divisors(extent: int) -> list[int]:
 def test_identities_are_equal_where_mappings_are(space: MapSpace, seed: int) -> None:
     drawn = space.sample(30, np.random.default_rng(seed))
     identities = space.identities(drawn).tolist()
+    assert identities == Space.identities(space, drawn).tolist()
     mappings = [space.decode(point) for point in drawn]
     pairs = set(zip(identities, mappings, strict=True))
     assert len(pairs) == len(set(identities)) == len(set(mappings))

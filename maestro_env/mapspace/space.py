@@ -277,6 +277,10 @@ class MapSpace(Space):
             np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
         return clipped
 
+    def identities(self, points: Points) -> NDArray[np.uint64]:
+        # As of any space, without arrays of clipped points.
+        return self.native.identities(points, _odd_factors(len(self.parameters)))
+
     def decode(self, point: ArrayLike) -> nouns.Mapping:
         """Return the mapping of a vector of shape [D]."""
         try:

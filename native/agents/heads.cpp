@@ -62,8 +62,7 @@ void Heads::explore(Actions actions, double chance, double local, Random& random
   const std::vector<bool> replaced = is_below(chance);
   const std::vector<bool> steps = is_below(local);
   const std::vector<double> octaves = draw_octaves(size, random);
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::size_t head = i % count();
+  for (std::size_t i = 0, head = 0; i < size; ++i, head = (head + 1 < count() ? head + 1 : 0)) {
     const std::int64_t action = actions.first[i];
     const std::int64_t drawn = random.below(counts_[head]);
     const bool moves = are_sizes_[head] && steps[i];

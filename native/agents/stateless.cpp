@@ -40,8 +40,21 @@ double greatest(const double* numbers, std::size_t count) {
   return *std::max_element(most, most + kLanes);
 }
 
-void subtract(double number, std::size_t count, double* from) {
-  for (std::size_t i = 0; i < count; ++i) from[i] -= number;
+// Writes numbers less another one to two places.
+GYM_FOR_EACH_PROCESSOR
+void subtract(double number, std::size_t count, double* from, double* copy) {
+  for (std::size_t i = 0; i < count; ++i) copy[i] = from[i] -= number;
+}
+
+GYM_FOR_EACH_PROCESSOR
+void subtract_product(const double* numbers, double factor, std::size_t count, double* from) {
+  for (std::size_t i = 0; i < count; ++i) from[i] -= numbers[i] * factor;
+}
+
+GYM_FOR_EACH_PROCESSOR
+void add_differences(double factor, const double* numbers, const double* others, std::size_t count,
+                     double* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] += factor * (numbers[i] - others[i]);
 }
 
 // Rewards with mean 0 and deviation 1.
@@ -77,22 +90,21 @@ Stateless::Stateless(std::vector<std::int64_t> counts, std::vector<std::size_t> 
   std::size_t size = bias_.size();
   for (const Features& each : features_) size += each.width();
   for (auto* each : {&weights_, &gradient_, &mean_, &square_}) each->resize(size);
+  for (auto* each : {&logarithms_, &chances_}) each->resize(bias_.size());
   see();
 }
 
 void Stateless::draw(const double* uniform, std::size_t rows, std::int64_t* actions) const {
-  std::vector<double> cumulated;
+  std::vector<double> cumulated(chances_.size());
   for (std::size_t head = 0; head < heads(); ++head) {
+    const double* first = &cumulated[starts_[head]];
     double sum = 0;
-    cumulated.clear();
-    for (std::size_t l = starts_[head]; l < starts_[head + 1]; ++l) {
-      cumulated.push_back(sum += chances_[l]);
-    }
+    for (std::size_t l = starts_[head]; l < starts_[head + 1]; ++l)
+      cumulated[l] = sum += chances_[l];
     // Rounding may lead beyond the last choice.
-    const auto last = cumulated.end() - 1;
-    for (std::size_t at = head; at < rows * heads(); at += heads()) {
-      actions[at] =
-          std::upper_bound(cumulated.begin(), last, uniform[at] * sum) - cumulated.begin();
+    const double* last = first + counts_[head] - 1;
+    for (std::size_t i = head; i < rows * heads(); i += heads()) {
+      actions[i] = std::upper_bound(first, last, uniform[i] * sum) - first;
     }
   }
 }
@@ -102,8 +114,9 @@ void Stateless::learn(Actions actions, const double* rewards, Actions best) {
   std::vector<double> imitated;
   if (best.rows > 0 && rule_.imitation != 0) {
     imitated.resize(bias_.size());
-    for (std::size_t i = 0; i < best.rows * heads(); ++i) {
-      ++imitated[starts_[i % heads()] + static_cast<std::size_t>(best.first[i])];
+    for (std::size_t n = 0; n < best.rows; ++n) {
+      const std::int64_t* row = best.first + n * heads();
+      for (std::size_t head = 0; head < heads(); ++head) ++imitated[at(head, row)];
     }
     for (double& each : imitated) each /= static_cast<double>(best.rows);
   }
@@ -121,16 +134,16 @@ void Stateless::learn(Actions actions, const double* rewards, Actions best) {
 
 // Computes chances and their logarithms from the weights.
 void Stateless::see() {
-  logarithms_.resize(bias_.size());
-  for (std::size_t l = 0; l < bias_.size(); ++l) logarithms_[l] = bias_[l] + weights_[l];
   const double* shared = &weights_[bias_.size()];
   for (std::size_t head = 0; head < heads(); ++head) {
-    features_[head].add_of_features(shared, &logarithms_[starts_[head]]);
+    const std::size_t start = starts_[head];
+    const std::size_t count = starts_[head + 1] - start;
+    double* logits = &logarithms_[start];
+    for (std::size_t c = 0; c < count; ++c) logits[c] = bias_[start + c] + weights_[start + c];
+    features_[head].add_of_features(shared, logits);
     shared += features_[head].width();
-    const std::size_t count = starts_[head + 1] - starts_[head];
-    subtract(greatest(&logarithms_[starts_[head]], count), count, &logarithms_[starts_[head]]);
+    subtract(greatest(logits, count), count, logits, &chances_[start]);
   }
-  chances_ = logarithms_;
   functions_.exp(chances_.data(), chances_.size());
   std::vector<double> sums(heads());
   for (std::size_t head = 0; head < heads(); ++head) {
@@ -138,17 +151,26 @@ void Stateless::see() {
   }
   functions_.log(sums.data(), heads());
   for (std::size_t head = 0; head < heads(); ++head) {
-    subtract(sums[head], starts_[head + 1] - starts_[head], &logarithms_[starts_[head]]);
+    const std::size_t start = starts_[head];
+    subtract(sums[head], starts_[head + 1] - start, &logarithms_[start], &chances_[start]);
   }
-  chances_ = logarithms_;
   functions_.exp(chances_.data(), chances_.size());
+}
+
+// The index of the choice of an action.
+std::size_t Stateless::at(std::size_t head, const std::int64_t* row) const {
+  return starts_[head] + static_cast<std::size_t>(row[head]);
 }
 
 // The logarithm of the chance of each agent's actions, in rows.
 std::vector<double> Stateless::of_actions(Actions actions) const {
-  std::vector<double> chosen(actions.rows * heads()), sums(actions.rows * agents_);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    chosen[i] = logarithms_[starts_[i % heads()] + static_cast<std::size_t>(actions.first[i])];
+  std::vector<double> chosen, sums(actions.rows * agents_);
+  chosen.reserve(actions.rows * heads());
+  for (std::size_t n = 0; n < actions.rows; ++n) {
+    const std::int64_t* row = actions.first + n * heads();
+    for (std::size_t head = 0; head < heads(); ++head) {
+      chosen.push_back(logarithms_[at(head, row)]);
+    }
   }
   functions_.of_agents(chosen.data(), actions.rows, sums.data());
   return sums;
@@ -175,21 +197,20 @@ std::vector<double> Stateless::pull(std::vector<double> change,
 void Stateless::set_gradient(Actions actions, const std::vector<double>& pulls,
                              const std::vector<double>& imitated) {
   std::fill(gradient_.begin(), gradient_.end(), 0.0);
-  for (std::size_t i = 0; i < actions.rows * heads(); ++i) {
-    const std::size_t head = i % heads();
-    gradient_[starts_[head] + static_cast<std::size_t>(actions.first[i])] +=
-        pulls[owners_[head] * actions.rows + i / heads()];
+  for (std::size_t n = 0; n < actions.rows; ++n) {
+    const std::int64_t* row = actions.first + n * heads();
+    for (std::size_t head = 0; head < heads(); ++head) {
+      gradient_[at(head, row)] += pulls[owners_[head] * actions.rows + n];
+    }
   }
   for (std::size_t head = 0; head < heads(); ++head) {
+    const std::size_t start = starts_[head];
     const double sum = pairwise_sum(&pulls[owners_[head] * actions.rows], actions.rows);
-    for (std::size_t l = starts_[head]; l < starts_[head + 1]; ++l) {
-      gradient_[l] -= chances_[l] * sum;
-    }
+    subtract_product(&chances_[start], sum, starts_[head + 1] - start, &gradient_[start]);
     if (rule_.entropy != 0) add_entropy(head);
   }
-  for (std::size_t l = 0; l < imitated.size(); ++l) {
-    gradient_[l] += rule_.imitation * (imitated[l] - chances_[l]);
-  }
+  add_differences(rule_.imitation, imitated.data(), chances_.data(), imitated.size(),
+                  gradient_.data());
   double* shared = &gradient_[bias_.size()];
   for (std::size_t head = 0; head < heads(); ++head) {
     features_[head].sum_of_choices(&gradient_[starts_[head]], shared);

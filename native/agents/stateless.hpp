@@ -44,6 +44,7 @@ class Stateless {
  private:
   std::size_t heads() const { return counts_.size(); }
   void see();
+  std::size_t at(std::size_t head, const std::int64_t* row) const;
   std::vector<double> of_actions(Actions actions) const;
   std::vector<double> pull(std::vector<double> change, const std::vector<double>& advantages) const;
   void set_gradient(Actions actions, const std::vector<double>& pulls,

@@ -45,8 +45,12 @@ inline agents::Actions actions_of(const std::vector<std::int64_t>& counts,
                                   const ActionArray& actions) {
   const auto heads = std::ssize(counts);
   bool inside = actions.ndim() == 2 && actions.shape(1) == heads;
-  for (py::ssize_t i = 0; inside && i < actions.size(); ++i) {
-    inside = 0 <= actions.data()[i] && actions.data()[i] < counts[i % heads];
+  const std::int64_t* action = actions.data();
+  for (py::ssize_t row = 0; inside && row < actions.shape(0); ++row) {
+    for (const std::int64_t count : counts) {
+      inside &= 0 <= *action && *action < count;
+      ++action;
+    }
   }
   if (!inside) {
     throw std::invalid_argument("actions are choices of " + std::to_string(heads) + " heads, got " +
@@ -128,17 +132,26 @@ inline agents::Heads make_heads(const std::vector<std::int64_t>& counts,
       counts, are_sizes, {places.data(), places.data() + places.size()}, numpy_function("exp2")};
 }
 
-// Sums over the heads of each agent, by numpy's product with 1 where an agent owns a head.
+// Sums over the heads of each agent, by numpy's product with 1 where an agent owns a head; it is
+// left out where each agent has one.
 inline auto sum_of_agents(const std::vector<std::size_t>& owners, std::size_t agents) {
   const auto heads = std::ssize(owners);
   const auto columns = static_cast<py::ssize_t>(agents);
   auto owns = new_array<double>(Shape<2>{heads, columns});
   std::fill_n(owns.mutable_data(), owns.size(), 0.0);
-  for (py::ssize_t head = 0; head < heads; ++head) owns.mutable_at(head, owners[head]) = 1;
+  bool alone = agents == owners.size();
+  for (py::ssize_t head = 0; head < heads; ++head) {
+    owns.mutable_at(head, owners[head]) = 1;
+    alone &= owners[head] == static_cast<std::size_t>(head);
+  }
   return [=, product = py::module_::import("numpy").attr("matmul")](
              const double* numbers, std::size_t rows, double* sums) {
     const auto count = static_cast<py::ssize_t>(rows);
-    product(view(Shape<2>{count, heads}, numbers), owns, view(Shape<2>{count, columns}, sums));
+    if (alone) {
+      std::copy_n(numbers, count * heads, sums);
+    } else {
+      product(view(Shape<2>{count, heads}, numbers), owns, view(Shape<2>{count, columns}, sums));
+    }
   };
 }
 

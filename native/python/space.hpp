@@ -1,7 +1,10 @@
 // A map space whose mappings are read and written by name.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,6 +19,7 @@ namespace gym::python {
 
 class NamedSpace {
  public:
+  using Factors = py::array_t<std::uint64_t, py::array::c_style>;
   using ChoiceSpec = std::pair<int, std::vector<std::int32_t>>;
   using LevelSpec = std::tuple<int, ChoiceSpec, std::vector<ChoiceSpec>>;
 
@@ -31,6 +35,13 @@ class NamedSpace {
       for (const ChoiceSpec& tile : tiles) space.levels[j].tiles.push_back(sizes(tile));
     }
     space.cluster = sizes(cluster);
+    clips_.resize(parameters.size());
+    std::iota(clips_.begin(), clips_.end(), py::ssize_t{0});
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const int outer = space.levels[0].tiles[d].column;
+      const int inner = space.levels[1].tiles[d].column;
+      if (inner >= 0 && outer >= 0) clips_[inner] = outer;
+    }
   }
 
   std::vector<NamedDirective> decode(const py::object& values) const {
@@ -39,6 +50,26 @@ class NamedSpace {
     Mapping mapping;
     space.decode(point.data(), mapping);
     return layer_.write(mapping);
+  }
+
+  // Numbers that are equal where mappings are: sums of what points choose, inner tiles clipped to
+  // outer ones, times factors.
+  py::array_t<std::uint64_t> identities(const AnyIntegers& points, const Factors& factors) const {
+    const auto width = std::ssize(space.parameters);
+    if (points.ndim() != 2 || points.shape(1) != width || factors.size() != width) {
+      throw std::invalid_argument("points have " + std::to_string(width) + " entries, got " +
+                                  described(points));
+    }
+    auto numbers = new_array<std::uint64_t>(Shape<1>{points.shape(0)});
+    for (py::ssize_t i = 0; i < points.shape(0); ++i) {
+      const std::int64_t* point = points.data(i, 0);
+      std::uint64_t number = 0;
+      for (py::ssize_t j = 0; j < width; ++j) {
+        number += static_cast<std::uint64_t>(std::min(point[j], point[clips_[j]])) * factors.at(j);
+      }
+      numbers.mutable_at(i) = number;
+    }
+    return numbers;
   }
 
   MapSpace space;
@@ -52,6 +83,8 @@ class NamedSpace {
   }
 
   NamedLayer layer_;
+  // Of each column the one that clips it: of inner tiles that of the outer one, else itself.
+  std::vector<py::ssize_t> clips_;
 };
 
 inline void bind_space(py::module_& module) {
@@ -61,6 +94,7 @@ inline void bind_space(py::module_& module) {
            py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
            py::arg("cluster"))
       .def("decode", &NamedSpace::decode, py::arg("point"))
+      .def("identities", &NamedSpace::identities, py::arg("points"), py::arg("factors"))
       .def(
           "to_points",
           [](const NamedSpace& self, const py::object& values, py::ssize_t count) {
