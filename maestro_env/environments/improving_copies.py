@@ -21,6 +21,7 @@ from maestro_env.environments.task import Task, chosen_tasks, drawn_task
 from maestro_env.environments.vector import MaestroVectorEnv, masked
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
 
 Integers = NDArray[np.int64]
@@ -86,6 +87,9 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         self._copies = Copies(self._tasks, self.num_envs, self.options, self.evaluator.threads)
         self._set_spaces(self._copies.action_space, self._copies.observation_space)
         self._any, self._every = range(len(self._tasks)), range(self.num_envs)
+        # Others are told of new bests alone: of many layers a step has a few mappings each.
+        self._told_all = np.array([not each.is_plain for each in self._evaluators])
+        self._leasts = np.array(self._best_objectives())
         self._generators: list[np.random.Generator] = []
         # The task of each copy, moves of its episode, whether that has ended, and the logarithm of
         # what rewards compare with.
@@ -203,13 +207,26 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
 
     def _record(self, copies: Integers, tried: _Tried, seconds: float) -> None:
         """Charge the evaluator of each layer with the points that were tried of it."""
-        for ground, evaluator in enumerate(self._evaluators):
-            mine = copies[self._grounds[copies] == ground]
-            if not len(mine):
+        grounds, valid = self._grounds[copies], tried.status[copies] == OK
+        counts = np.bincount(grounds, minlength=len(self._any))
+        good = np.bincount(grounds[valid], minlength=len(self._any))
+        told = self._told_all | (self._leasts > self._least_of(copies, tried))
+        for ground in np.flatnonzero(counts).tolist():
+            evaluator, share = self._evaluators[ground], counts[ground] / len(copies)
+            evaluator.model_seconds += seconds * share
+            if not told[ground]:
+                evaluator.count(int(counts[ground]), int(good[ground]))
                 continue
-            evaluator.model_seconds += seconds * len(mine) / len(copies)
+            mine = copies[grounds == ground]
             status = tried.status[mine].astype(np.uint8)
             evaluator.record(tried.points[mine], Batch(tried.values[mine], status))
+        self._leasts = np.array(self._best_objectives()) if told.any() else self._leasts
+
+    def _least_of(self, copies: Integers, tried: _Tried) -> Floats:
+        """Return the least value that was tried of each layer."""
+        least = np.full(len(self._any), math.inf)
+        np.minimum.at(least, self._grounds[copies], tried.values[copies])
+        return least
 
     def _restart(self, copies: Integers, indices: Sequence[int], tried: _Tried) -> None:
         """Begin an episode in some copies, each of one of some tasks."""

@@ -188,6 +188,16 @@ class Evaluator:
                 f"{samples} evaluations asked for, {self.remaining} of {self.budget} remain"
             )
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether batches without a new best are only counted."""
+        return type(self) is Evaluator and self.budget is None and self._on_batch is None
+
+    def count(self, samples: int, valid: int) -> None:
+        """Count samples of which none is a new best, if it ``is_plain``."""
+        self.used += samples
+        self.valid += valid
+
     def record(self, points: Points, batch: Batch) -> None:
         """Count evaluated points, then call ``on_batch``; a class that keeps more extends this."""
         start = self.used
