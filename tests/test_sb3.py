@@ -151,3 +151,8 @@ def test_an_agent_learns_on_many_layers() -> None:
     stable_baselines3.PPO("MlpPolicy", env, **steps).learn(40)
     masks = env.env_method("action_masks")
     assert [mask.shape for mask in masks] == [(54,)] * COPIES
+
+
+def test_copies_must_reset_in_the_same_step() -> None:
+    with pytest.raises(EnvError, match="autoreset_mode is NextStep; allowed: SameStep"):
+        sb3.SB3VecEnv(make_vector_env(2, autoreset_mode="NextStep"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import Wrapper, spaces
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import EnvError, MissingExtraError
@@ -38,10 +39,16 @@ class SB3VecEnv(VecEnv):  # type: ignore[misc]
             The copies' own `action="box"` gives small sizes as much room as large ones.
 
     Raises:
-        EnvError: continuous actions for copies that do not take vectors.
+        EnvError: continuous actions for copies that do not take vectors, or copies of another
+            autoreset than ``SAME_STEP``.
     """
 
     def __init__(self, env: MaestroVectorEnv, continuous: bool = False) -> None:
+        if env.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise EnvError(
+                f"autoreset_mode is {env.autoreset_mode.value}; allowed: SameStep, as "
+                "stable-baselines3 wants the first observation of the next episode"
+            )
         self.env = env
         self._continuous = continuous
         self._actions: NDArray[Any] | None = None
