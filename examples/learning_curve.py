@@ -1,4 +1,4 @@
-"""PPO on tasks that have names: returns of its episodes, beside those of random moves."""
+"""PPO on tasks that have names: returns of its episodes, beside random moves and annealing."""
 
 import argparse
 from pathlib import Path
@@ -13,6 +13,7 @@ from maestro_env.environments.named import CHIP_TASKS, EPISODE_LENGTH, TASKS
 from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.experiments.shown.plots import new_figure, save
 from maestro_env.experiments.shown.statistics import bootstrap_interval, iqm
+from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.threads import one_thread
 
 flags, every = argparse.ArgumentParser(description=__doc__), (*TASKS, *CHIP_TASKS)
@@ -20,6 +21,7 @@ names = [each.name for each in every]
 flags.add_argument("--task", default="edge-resnet18_l2-edp", choices=[*names, "all"])
 flags.add_argument("--samples", type=int, default=96_000, help="moves, in multiples of 8,000")
 flags.add_argument("--seeds", type=int, default=5, help="agents")
+flags.add_argument("--methods", default="annealing,random moves,PPO", help="some of these")
 flags.add_argument("--out", type=Path, default="runs/learning", help="for TensorBoard, pictures")
 given = flags.parse_args()
 MOVES = np.arange(1, max(1, given.samples // (16 * EPISODE_LENGTH)) + 1) * 16 * EPISODE_LENGTH
@@ -41,11 +43,29 @@ def rewards_of(method, copies, seed, name):
     return paid[:STEPS]
 
 
+def annealed(task, env, seed):
+    """Return value / optimum at the end of episodes of annealing, from the starts of agents."""
+    copies, found = gymnasium.make_vec(task.id, 16, info="full"), []
+    for place, start in enumerate(copies.reset(seed=seed)[1]["vector"]):
+        evaluator = maestro_env.Evaluator(
+            env.problem, env.objective, EPISODE_LENGTH + 1, start=start[np.newaxis]
+        )
+        rng = np.random.default_rng([seed, place])
+        make_mapper("annealing").search(evaluator, EPISODE_LENGTH + 1, rng)
+        found.append(evaluator.best.value / optimum)
+    return found
+
+
 for task in (each for each in every if given.task in (each.name, "all")):
     env = gymnasium.make(task.id).unwrapped
     optimum = maestro_env.known_optimum(env.problem, env.objective).value
     axes = (figure := new_figure((7, 3.5))).subplots()
-    for method in ("random moves", "PPO"):
+    methods = given.methods.split(",")
+    if "annealing" in methods:
+        found = [annealed(task, env, seed) for seed in range(given.seeds)]
+        text = f"{np.exp(np.log(found).mean()):.2f} x optimum after {EPISODE_LENGTH} moves"
+        print(f"{task.name}, annealing: {text}", flush=True)
+    for method in (each for each in ("random moves", "PPO") if each in methods):
         starts, paid, ends = [], [], []
         for seed in range(given.seeds):
             copies = gymnasium.make_vec(task.id, 16, vectorization_mode="vector_entry_point")
@@ -62,7 +82,8 @@ for task in (each for each in every if given.task in (each.name, "all")):
         print(f"{task.name}, {method}: {text}", flush=True)
         axes.plot(MOVES, iqm(returns), label=method)
         axes.fill_between(MOVES, low, high, alpha=0.2)
-    axes.plot(MOVES, possible, color="black", linestyle=":", label="to the optimum")
-    axes.set(xlabel="moves", ylabel="return: log(first / last)", title=task.id)
-    axes.legend(frameon=False)
-    save(figure, given.out / f"{task.name}.png")
+    if axes.lines:
+        axes.plot(MOVES, possible, color="black", linestyle=":", label="to the optimum")
+        axes.set(xlabel="moves", ylabel="return: log(first / last)", title=task.id)
+        axes.legend(frameon=False)
+        save(figure, given.out / f"{task.name}.png")

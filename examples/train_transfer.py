@@ -150,7 +150,7 @@ def improved(agent, name, seeds, draws=32, moves=500, **options):
 
 if __name__ == "__main__":
     flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument("--samples", type=int, default=500_000, help="moves of training")
+    flags.add_argument("--samples", type=int, default=1_000_000, help="moves of training")
     samples = flags.parse_args().samples
     with one_thread():
         policy = train("transfer-train-wide", 0, samples)

@@ -26,6 +26,7 @@ NEEDED = {
     "learning_curve": ["stable_baselines3"],
     "llama": ["torch"],
     "maskable_ppo": ["sb3_contrib"],
+    "maskable_transfer": ["sb3_contrib"],
     "minari_dataset": ["minari", "h5py"],
     "optuna_tpe": ["optuna"],
     "parallel": ["pettingzoo", "torchrl"],
@@ -51,7 +52,7 @@ TORCH = {
     "train_transfer",
 }
 # A whole algorithm.
-LONG = {"train_transfer"}
+LONG = {"learning_curve", "train_transfer"}
 
 
 @pytest.mark.slow

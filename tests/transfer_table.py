@@ -2,11 +2,14 @@
 
 A script, not a part of the suite:
 
-    python tests/transfer_table.py --out transfer.jsonl [--seeds 5] [--table]
+    maestro-env pretrain --hold mobilenetv2 --steps 450 --out runs/held
+    python tests/transfer_table.py --out transfer.jsonl [--seeds 5] [--table] \\
+        [--prior runs/held/prior.safetensors]
 
 Each line of the file has the values in multiples of the proven optimum, of 96 episodes: 32 draws of
 a layer for each of three seeds, the same starts for every method. A line that is there is not
-measured again. Policies are trained by ``examples/train_transfer.py``. A move is an evaluation.
+measured again. Policies are trained by ``examples/train_transfer.py``. A move is an evaluation; of
+the prior, which constructs mappings, a proposal.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,10 +37,12 @@ from maestro_env.mappers.parts.threads import one_thread
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 TESTS = ("network", "accelerator", "both")
+HELD_LAYERS = ("network", "both")
+PRIOR = "prior, trained without these layers"
 STARTS, DRAWS = (101, 102, 103), 32
-MARKS = (10, 30, 100, 500)
+MARKS = (1, 10, 30, 100, 500)
 BUDGETS = (30, 100, 150, 200, 300, 500, 1000, 2000, 10000)
-MOVES = 500_000
+MOVES = 1_000_000
 
 Floats = NDArray[np.float64]
 
@@ -105,9 +110,9 @@ def policies(name: str, seed: int, **options: str) -> dict[str, Floats]:
 
 
 PPO: dict[str, tuple[str, dict[str, str]]] = {
-    "PPO": ("train", {"observation": "context"}),
-    "PPO, bottlenecks": ("train", {}),
     "PPO, bottlenecks, random problems": ("train-wide", {}),
+    "PPO, bottlenecks": ("train", {}),
+    "PPO": ("train", {"observation": "context"}),
 }
 SEARCHES = {
     "random moves": "random_moves",
@@ -116,22 +121,27 @@ SEARCHES = {
 }
 
 
-def jobs(seeds: int) -> Iterator[tuple[str, int, Callable[[], dict[str, Floats]]]]:
+def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[str, Floats]]]]:
     """Yield the name and the seed of each method, and what measures it."""
     starts: dict[str, Starts] = {}
 
-    def of_each(measure: Callable[[Starts], Floats]) -> dict[str, Floats]:
+    def of_each(
+        measure: Callable[[Starts], Floats], tests: Sequence[str] = TESTS
+    ) -> dict[str, Floats]:
         if not starts:
             starts.update({test: Starts(test) for test in TESTS})
-        return {test: measure(each) for test, each in starts.items()}
+        return {test: measure(starts[test]) for test in tests}
 
     yield "greedy, told all outcomes", 0, lambda: of_each(lambda each: each.clairvoyant(500))
     for seed, (name, mapper) in product(range(seeds), SEARCHES.items()):
         yield name, seed, lambda m=mapper, s=seed: of_each(lambda e: e.searched(m, 500, s))
+    if prior:
+        mapper = f"prior:file={prior}"
+        yield PRIOR, 0, lambda: of_each(lambda e: e.searched(mapper, 500, 0), HELD_LAYERS)
     for budget in BUDGETS:
         name = f"annealing in {budget:,}"
         yield name, 0, lambda b=budget: of_each(lambda e: e.searched("annealing", b, 0)[-1:])
-    for seed, (name, (trained, options)) in product(range(seeds), PPO.items()):
+    for (name, (trained, options)), seed in product(PPO.items(), range(seeds)):
         yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
 
 
@@ -154,9 +164,11 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     names = [*dict.fromkeys(row["method"] for row in rows)]
     for test in TESTS:
         yield f"| {test} | seeds | {' | '.join(map(str, MARKS))} | CPU s |"
-        yield "|---|---:|---:|---:|---:|---:|---:|"
+        yield "|---|---:|---:|---:|---:|---:|---:|---:|"
         for name in (each for each in names if " in " not in each):
-            of_name = [row for row in rows if row["method"] == name]
+            of_name = [row for row in rows if row["method"] == name and test in row["tests"]]
+            if not of_name:
+                continue
             cells = [cell(of_name, test, str(mark)) for mark in MARKS]
             seconds = np.mean([row["seconds"] for row in of_name])
             yield f"| {name} | {len(of_name)} | {' | '.join(cells)} | {seconds:.0f} |"
@@ -169,7 +181,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     figure = new_figure((9, 3.2))
     for axes, test in zip(figure.subplots(1, 2, sharey=True), TESTS[:2], strict=True):
         for name in dict.fromkeys(row["method"] for row in rows if " in " not in row["method"]):
-            of_name = [row for row in rows if row["method"] == name]
+            of_name = [row for row in rows if row["method"] == name and test in row["tests"]]
+            if not of_name:
+                continue
             logs = [[np.log(row["tests"][test][str(m)]).mean() for m in MARKS] for row in of_name]
             axes.loglog(MARKS, np.exp(np.mean(logs, axis=0)), marker="o", label=name)
         axes.set(xlabel="moves", title=f"unseen {test}")
@@ -183,12 +197,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=Path("transfer.jsonl"))
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--prior", default="", help="weights of the command pretrain")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     lines = given.out.read_text().splitlines() if given.out.exists() else []
     rows = [json.loads(line) for line in lines]
     there = {(row["method"], row["seed"]) for row in rows}
-    for method, seed, measure in () if given.table else jobs(given.seeds):
+    for method, seed, measure in () if given.table else jobs(given.seeds, given.prior):
         if (method, seed) in there:
             continue
         began = time.process_time()
