@@ -158,6 +158,18 @@ class PriorProposer:
     ) -> tuple[_Points, NDArray[np.float64]]: ...
     def trace(self, points: _Points) -> tuple[_Points, *tuple[NDArray[np.generic], ...]]: ...
 
+class Variants:
+    def __init__(self, space: MapSpace, extents: list[int], pes: int) -> None: ...
+    def draw(self, best: NDArray[np.integer], count: int, bits: object) -> _Points: ...
+
+def varied(
+    points: _Points,
+    parts: list[list[int]],
+    logarithms: NDArray[np.float64],
+    common: float,
+    places: int,
+) -> NDArray[np.int64]: ...
+
 KERNELS: tuple[str, ...]
 
 class Perceptrons:

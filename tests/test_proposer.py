@@ -87,6 +87,20 @@ def test_a_batch_is_what_its_rows_are_alone() -> None:
     assert len(np.unique(together, axis=0)) > 40
 
 
+def test_what_was_drawn_before_changes_nothing() -> None:
+    problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
+    used = Proposer(problem, EDP)
+    for seed, temperature in ((0, 1.0), (0, 0.5), (1, 1.0), (0, 0.5), (0, 1.0)):
+        networks, fresh = Networks(arrays(seed)), Proposer(problem, EDP)
+        used.greedy(networks)
+        pairs = [
+            each.draw(networks, 40, np.random.default_rng(seed), temperature)
+            for each in (used, fresh)
+        ]
+        for found, expected in zip(*pairs, strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_the_likeliest_is_what_is_drawn_without_heat() -> None:
     problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
     proposer, networks = Proposer(problem, EDP), Networks(arrays(1, 3.0))

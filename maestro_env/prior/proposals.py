@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env import _native
 from maestro_env.base.errors import BudgetError, MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
@@ -48,31 +49,42 @@ def varied(space: MapSpace, points: Points, logarithms: NDArray[np.float64]) -> 
     Returns:
         Rows of ``points``, int64[N].
     """
-    parts = _parts(space, points)
-    left = logarithms.astype(np.float64)
-    left[:1] = np.inf
-    order = []
-    for _ in range(min(_PLACES, len(points))):
-        chosen = left.argmax()
-        order.append(chosen)
-        left -= _COMMON * (parts == parts[:, chosen, np.newaxis]).sum(axis=0)
-        left[chosen] = -np.inf
-    rest = np.argsort(-left, kind="stable")[: len(points) - len(order)]
-    return np.concatenate([order, rest]).astype(np.int64)
+    return _native.varied(points, _parts(space), logarithms, _COMMON, _PLACES)
 
 
-def _parts(space: MapSpace, points: Points) -> NDArray[np.int64]:
-    """Number the parallel loops, orders, L2 tiles and L1 tiles of int32[N, D]: int64[4, N]."""
+def _parts(space: MapSpace) -> list[list[int]]:
+    """Return the columns of the parallel loops, orders, L2 tiles and L1 tiles."""
     columns: dict[tuple[str, str], list[int]] = {}
     for name, column in space.columns.items():
         kind = space.parameter(name).kind
         level = name[:2] if kind == "tile" else ""
         columns.setdefault((kind, level), []).append(column)
     columns.pop(("cluster", ""), None)
-    numbers = [
-        np.unique(points[:, each], axis=0, return_inverse=True)[1] for each in columns.values()
-    ]
-    return np.stack(numbers).reshape(len(numbers), len(points))
+    return list(columns.values())
+
+
+class Variants:
+    """Makes variants of vectors of a space.
+
+    A variant differs from its vector by one of these changes: a size is scaled; two sizes are
+    scaled by the same factor, in the same or in opposite directions, as where a buffer is full one
+    tile can grow only if another shrinks; a size makes a few pieces more or less, all as even as
+    they can be; a loop moves to another place; a level is parallel over another dimension.
+    """
+
+    def __init__(self, space: MapSpace) -> None:
+        extents = list(space.extents.values())
+        self._native = _native.Variants(space.native, extents, space.hardware.num_pes)
+
+    def draw(self, best: NDArray[np.integer], n: int, rng: np.random.Generator) -> Points:
+        """Return ``n`` variants of int[E, D] vectors, the best first, int32[n, D].
+
+        The better a vector the more variants it has.
+
+        Raises:
+            ValueError: no vectors of the space, or none of its parameters is a size.
+        """
+        return self._native.draw(best, n, rng.bit_generator.capsule)
 
 
 SAMPLES = 10
@@ -191,10 +203,12 @@ class Proposals:
 
     def new(self, points: Points, most: int | None = None) -> Points:
         """Return the first of int32[N, D] vectors whose mappings are not known, and know them."""
-        identities = self._space.identities(points)
-        _, first = np.unique(identities, return_index=True)
-        rows = [row for row in np.sort(first) if int(identities[row]) not in self._known][:most]
-        self._known.update(identities[rows].tolist())
+        rows: list[int] = []
+        most = len(points) if most is None else most
+        for row, identity in enumerate(self._space.identities(points).tolist()):
+            if len(rows) < most and identity not in self._known:
+                self._known.add(identity)
+                rows.append(row)
         return points[rows]
 
 

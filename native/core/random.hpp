@@ -1,7 +1,11 @@
 // The random numbers of numpy's Generator, in its order, drawn here.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace gym {
 
@@ -32,6 +36,18 @@ class Random {
       while (static_cast<std::uint32_t>(product) < least) product = draw() * choices;
     }
     return static_cast<std::int64_t>(product >> 32);
+  }
+
+  // As `shuffle`, whose places are drawn by masks until one is in range.
+  template <typename T>
+  void shuffle(std::vector<T>& items) {
+    for (std::size_t i = items.size(); i-- > 1;) {
+      std::size_t other;
+      do {
+        other = draw() & (std::bit_ceil(i + 1) - 1);
+      } while (other > i);
+      std::swap(items[i], items[other]);
+    }
   }
 
   // As `2 * integers(2) - 1`.

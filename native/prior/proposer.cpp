@@ -9,8 +9,6 @@ namespace gym::prior {
 
 // The mappings to draw, and by what.
 struct Proposer::Draws {
-  const Networks& networks;
-  std::vector<float> context;
   const double* uniforms;
   float temperature;
   std::int32_t* points;
@@ -24,6 +22,9 @@ LoopNest nest_of(const Layer& layer) {
   if (!nest) throw std::invalid_argument("no loop nest");
   return *nest;
 }
+
+// So many nodes, each of about a kilobyte, are kept.
+constexpr std::size_t kMostNodes = 1 << 15;
 
 constexpr double kLn2 = 0.6931471805599453;
 
@@ -47,63 +48,90 @@ Proposer::Proposer(std::unique_ptr<Model> model, MapSpace space, const Layer& la
   if (masks_.none()) throw std::invalid_argument("no mapping of this space fits the buffers");
 }
 
-void Proposer::propose(const Networks& networks, const double* uniforms, std::int64_t count,
-                       float temperature, std::int32_t* points, double* logarithms) {
+void Proposer::propose(std::shared_ptr<const Networks> networks, const double* uniforms,
+                       std::int64_t count, float temperature, std::int32_t* points,
+                       double* logarithms) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = i;
   if (count == 0) return;
-  descend({networks, networks.read(context_), uniforms, temperature, points, logarithms}, 0,
-          decisions_.begin(), 0, all);
+  if (tree_.networks != networks) {
+    tree_ = {networks, networks->read(context_), 0, nullptr};
+    tree_.root = grow(0, decisions_.begin());
+  }
+  descend({uniforms, temperature, points, logarithms}, *tree_.root, 0, all);
+}
+
+// Goes on to the next decision that leaves a choice, and scores its options.
+std::unique_ptr<Proposer::Node> Proposer::grow(std::size_t at, Partial partial) {
+  Options options;
+  for (; at < steps(); ++at) {
+    decisions_.list(decisions_.steps()[at], partial, options);
+    if (options.count > 1) break;
+    if (options.count == 1) decisions_.take(decisions_.steps()[at], options.value[0], partial);
+  }
+  auto node = std::make_unique<Node>(Node{at, std::move(partial), {}, {}, {}, {}, 0, 0});
+  if (at == steps()) {
+    decisions_.finish(node->partial);
+    return node;
+  }
+  const Step& step = decisions_.steps()[at];
+  const auto count = static_cast<std::size_t>(options.count);
+  std::array<float, kStateSize> state;
+  node->values.assign(options.value.begin(), options.value.begin() + options.count);
+  node->scores.resize(count);
+  node->next.resize(count);
+  decisions_.describe(step, node->partial, options, state.data());
+  tree_.networks->score(step.decision, tree_.context, state.data(), options, node->scores.data());
+  return node;
+}
+
+void Proposer::Node::share(float by_temperature) {
+  if (temperature == by_temperature) return;
+  temperature = by_temperature;
+  total = 0;
+  shares = scores;
+  const float most = *std::max_element(scores.begin(), scores.end());
+  for (float& share : shares) total += share = exp_of((share - most) / temperature);
 }
 
 // Mappings that have made the same decisions are taken on together.
-void Proposer::descend(const Draws& draws, std::size_t at, const Partial& partial, double logarithm,
+void Proposer::descend(const Draws& draws, Node& node, double logarithm,
                        const std::vector<std::int64_t>& members) {
-  Options options;
-  Partial current = partial;
-  for (; at < steps(); ++at) {
-    decisions_.list(decisions_.steps()[at], current, options);
-    if (options.count > 1) break;
-    if (options.count == 1) decisions_.take(decisions_.steps()[at], options.value[0], current);
-  }
-  if (at == steps()) {
-    decisions_.finish(current);
+  if (node.at == steps()) {
+    const std::vector<std::int32_t>& point = node.partial.point;
     for (const std::int64_t member : members) {
-      std::copy(current.point.begin(), current.point.end(),
-                draws.points + member * std::ssize(current.point));
+      std::copy(point.begin(), point.end(), draws.points + member * std::ssize(point));
       draws.logarithms[member] = logarithm;
     }
     return;
   }
-  const Step& step = decisions_.steps()[at];
-  std::array<float, kStateSize> state;
-  std::vector<float> shares(static_cast<std::size_t>(options.count));
-  decisions_.describe(step, current, options, state.data());
-  draws.networks.score(step.decision, draws.context, state.data(), options, shares.data());
   const bool greedy = draws.temperature == 0;
-  const auto best = std::max_element(shares.begin(), shares.end());
-  const float most = *best;
-  float total = 0;
-  for (float& share : shares) {
-    share = exp_of((share - most) / (greedy ? 1 : draws.temperature));
-    total += share;
-  }
+  node.share(greedy ? 1 : draws.temperature);
+  const std::vector<float>& shares = node.shares;
   std::vector<std::vector<std::int64_t>> taken(shares.size());
   if (greedy) {
-    taken[static_cast<std::size_t>(best - shares.begin())] = members;
+    const auto best = std::max_element(node.scores.begin(), node.scores.end());
+    taken[static_cast<std::size_t>(best - node.scores.begin())] = members;
   } else {
     for (const std::int64_t member : members) {
-      const double uniform = draws.uniforms[static_cast<std::size_t>(member) * steps() + at];
-      const float wanted = static_cast<float>(uniform) * total;
+      const double uniform = draws.uniforms[static_cast<std::size_t>(member) * steps() + node.at];
+      const float wanted = static_cast<float>(uniform) * node.total;
       taken[static_cast<std::size_t>(where(shares, wanted))].push_back(member);
     }
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (taken[i].empty()) continue;
-    Partial next = current;
-    decisions_.take(step, options.value[i], next);
-    const double chance = static_cast<double>(shares[i]) / static_cast<double>(total);
-    descend(draws, at + 1, next, logarithm + kLn2 * static_cast<double>(log2_of(chance)), taken[i]);
+    std::unique_ptr<Node> fresh;
+    std::unique_ptr<Node>& next = tree_.nodes < kMostNodes ? node.next[i] : fresh;
+    if (!node.next[i]) {
+      Partial partial = node.partial;
+      decisions_.take(decisions_.steps()[node.at], node.values[i], partial);
+      next = grow(node.at + 1, std::move(partial));
+      ++tree_.nodes;
+    }
+    const double chance = static_cast<double>(shares[i]) / static_cast<double>(node.total);
+    descend(draws, node.next[i] ? *node.next[i] : *fresh,
+            logarithm + kLn2 * static_cast<double>(log2_of(chance)), taken[i]);
   }
 }
 

@@ -34,19 +34,41 @@ class Proposer {
 
   // Writes points, each drawn by a row of numbers in [0, 1), and the logarithm of its probability.
   // Scores are divided by the temperature; at 0 the option of the highest score is taken.
-  void propose(const Networks& networks, const double* uniforms, std::int64_t count,
+  void propose(std::shared_ptr<const Networks> networks, const double* uniforms, std::int64_t count,
                float temperature, std::int32_t* points, double* logarithms);
   // Reads the decisions of points in range, and writes the nearest points that options lead to.
   Rows trace(std::int32_t* points, std::int64_t count);
 
  private:
+  // A decision that leaves a choice, after those before it; or a whole mapping.
+  struct Node {
+    std::size_t at;
+    Partial partial;
+    std::vector<std::int64_t> values;
+    std::vector<float> scores;
+    std::vector<std::unique_ptr<Node>> next;  // by option, once it was taken
+    // Of the options, by their scores over a temperature; and their sum.
+    std::vector<float> shares;
+    float temperature, total;
+
+    void share(float by_temperature);
+  };
+  // What some networks score, as the same decisions come again in every draw.
+  struct Tree {
+    std::shared_ptr<const Networks> networks;
+    std::vector<float> context;
+    std::size_t nodes;  // made below the root
+    std::unique_ptr<Node> root;
+  };
   struct Draws;
-  void descend(const Draws& draws, std::size_t at, const Partial& partial, double logarithm,
+  std::unique_ptr<Node> grow(std::size_t at, Partial partial);
+  void descend(const Draws& draws, Node& node, double logarithm,
                const std::vector<std::int64_t>& members);
 
   Masks masks_;
   Decisions decisions_;
   std::vector<float> context_;
+  Tree tree_;
 };
 
 }  // namespace gym::prior

@@ -1,13 +1,16 @@
 // Proposals of a learned policy, on behalf of Python.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../evaluate/models.hpp"
 #include "../prior/proposer.hpp"
+#include "../prior/variants.hpp"
 #include "hardware.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
@@ -58,7 +61,7 @@ py::array_t<T> as_array(const std::vector<T>& numbers, std::vector<py::ssize_t> 
   return py::array_t<T>(std::move(shape), numbers.data());
 }
 
-inline py::tuple propose(Proposer& proposer, const Networks& networks,
+inline py::tuple propose(Proposer& proposer, const std::shared_ptr<Networks>& networks,
                          const py::array_t<double, py::array::c_style>& uniforms,
                          float temperature) {
   const auto steps = static_cast<py::ssize_t>(proposer.steps());
@@ -66,7 +69,7 @@ inline py::tuple propose(Proposer& proposer, const Networks& networks,
     throw std::invalid_argument("a point is drawn by " + std::to_string(steps) + " numbers, got " +
                                 described(uniforms));
   }
-  if (networks.widths().context != proposer.context_size()) {
+  if (networks->widths().context != proposer.context_size()) {
     throw std::invalid_argument("the networks read another context");
   }
   const auto width = static_cast<py::ssize_t>(proposer.space().parameters.size());
@@ -91,11 +94,48 @@ inline py::tuple trace(Proposer& proposer, const PointArray& given) {
                         as_array(rows.features, {options, prior::kFeatures}));
 }
 
+// Draws so many variants of rows of choices, the best first.
+inline PointArray draw_variants(const prior::Variants& variants, const AnyIntegers& best,
+                                std::size_t count, const py::capsule& bits) {
+  const std::vector<VectorSpace::Parameter>& parameters = variants.space().parameters;
+  const auto width = std::ssize(parameters);
+  bool inside = best.ndim() == 2 && best.shape(0) > 0 && best.shape(1) == width;
+  for (py::ssize_t i = 0; inside && i < best.size(); ++i) {
+    inside = 0 <= best.data()[i] && best.data()[i] < parameters[i % width].choices;
+  }
+  if (!inside) throw std::invalid_argument("no vectors of this space: " + described(best));
+  PointArray drawn = new_array<std::int32_t>(Shape<2>{static_cast<py::ssize_t>(count), width});
+  Random random(*bits.get_pointer<BitGenerator>());
+  variants.draw(best.data(), static_cast<std::size_t>(best.shape(0)), count, random,
+                drawn.mutable_data());
+  return drawn;
+}
+
+inline py::array_t<std::int64_t> varied(const PointArray& points,
+                                        const std::vector<std::vector<std::size_t>>& parts,
+                                        const py::array_t<double, py::array::c_style>& logarithms,
+                                        double common, std::size_t places) {
+  const auto width = points.ndim() == 2 ? static_cast<std::size_t>(points.shape(1)) : 0;
+  for (const std::vector<std::size_t>& part : parts) {
+    for (const std::size_t column : part) {
+      if (column >= width) throw std::invalid_argument("no such column of " + described(points));
+    }
+  }
+  if (width == 0 || points.shape(0) != logarithms.size()) {
+    throw std::invalid_argument("a logarithm for each of " + described(points));
+  }
+  const std::vector<std::int64_t> order =
+      prior::varied(points.data(), static_cast<std::size_t>(points.shape(0)), width, parts,
+                    logarithms.data(), common, places);
+  return as_array(order, {std::ssize(order)});
+}
+
 inline void bind_prior(py::module_& module) {
   module.attr("PRIOR_DECISIONS") = int{prior::kDecisions};
   module.attr("PRIOR_STATE") = prior::kStateSize;
   module.attr("PRIOR_FEATURES") = prior::kFeatures;
-  py::class_<Networks>(module, "PriorNetworks").def(py::init(&make_networks), py::arg("arrays"));
+  py::class_<Networks, std::shared_ptr<Networks>>(module, "PriorNetworks")
+      .def(py::init(&make_networks), py::arg("arrays"));
   py::class_<Proposer>(module, "PriorProposer")
       .def(py::init([](const std::string& model, const NamedLayer& layer, const Hardware& hardware,
                        const NamedSpace& space, const FloatArray& context) {
@@ -108,6 +148,19 @@ inline void bind_prior(py::module_& module) {
       .def_property_readonly("steps", &Proposer::steps)
       .def("propose", &propose, py::arg("networks"), py::arg("uniforms"), py::arg("temperature"))
       .def("trace", &trace, py::arg("points"));
+  py::class_<prior::Variants>(module, "Variants")
+      .def(py::init([](const NamedSpace& space, const std::vector<std::int64_t>& extents,
+                       std::int64_t pes) {
+             if (extents.size() != space.space.dims.size() || pes < 1 ||
+                 std::any_of(extents.begin(), extents.end(), [](auto each) { return each < 1; })) {
+               throw std::invalid_argument("every dimension has an extent, from 1 on");
+             }
+             return prior::Variants(space.space, extents, pes);
+           }),
+           py::arg("space"), py::arg("extents"), py::arg("pes"))
+      .def("draw", &draw_variants, py::arg("best"), py::arg("count"), py::arg("bits"));
+  module.def("varied", &varied, py::arg("points"), py::arg("parts"), py::arg("logarithms"),
+             py::arg("common"), py::arg("places"));
 }
 
 }  // namespace gym::python
