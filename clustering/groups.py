@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.cluster import hierarchy
-from scipy.spatial.distance import squareform
 
 from maestro_env.clustering.dependence import Dependence
 from maestro_env.clustering.samples import Floats, GroupingError, Integers, unknown
@@ -167,15 +165,27 @@ class Tree:
     apart: float
 
 
+# Functions of scipy are imported where they are used: that takes a third of a second, and agents
+# that are not grouped need none.
+
+
+def _ward(matrix: Floats) -> Floats:
+    from scipy.cluster import hierarchy
+
+    merges: Floats = hierarchy.ward(matrix)
+    return merges
+
+
 def _average(matrix: Floats) -> Floats:
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
     merges: Floats = hierarchy.average(squareform(1 - np.abs(matrix), checks=False))
     return merges
 
 
 LINKAGES: Mapping[str, Linkage] = {
-    "ward_rows": Linkage(
-        hierarchy.ward, math.sqrt(2), "Ward on distances between rows of the matrix"
-    ),
+    "ward_rows": Linkage(_ward, math.sqrt(2), "Ward on distances between rows of the matrix"),
     "average": Linkage(_average, 1.0, "mean of 1 - |dependence|"),
 }
 """Linkages by name.

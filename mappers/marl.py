@@ -110,13 +110,15 @@ class _MarlSearch:
         self._seen = first_observation(self.evaluator.problem.lower_bounds)[np.newaxis]
         self._rewards = RelativeRewards(self.config.reward)
         self._champion = Elites(1, len(self.agents))
-        self._champion.add(actions, values)
+        self._elites = Elites(1, len(self.agents))
+        self._elites.add(actions, values)
         self._start_team()
         self._elites.add(actions, values)
         self._best = values.min(initial=math.inf)
 
     def _start_team(self) -> None:
         config, heads, agents = self.config, self.heads, self.agents
+        self._champion.add(self._elites.actions, self._elites.values)
         bias = self._first_bias()
         self._team: Agents
         if config.policy == "stateless":
@@ -148,17 +150,19 @@ class _MarlSearch:
         actions = np.concatenate([drawn, self._refine(drawn, refined)])
         values = self._evaluate(self.heads.points(actions), len(drawn))
         self.spent += n
-        for memory in (self._elites, self._champion):
-            memory.add(actions, values)
-        if values.min() < self._best * (1 - _GAIN):
-            self._best, self._last_gain = values.min(), self.spent
+        self._elites.add(actions, values)
+        least = float(values.min())
+        if least < self._best * (1 - _GAIN):
+            self._best, self._last_gain = least, self.spent
         rewards = self._rewards(values)[: len(drawn)]
         self._team.learn(drawn, rewards, self._elites.actions)
 
     def _draw(self, n: int) -> Integers:
         config, rng = self.config, self.rng
-        # Where there are more samples than observations, these repeat.
-        seen = self._seen[np.arange(n) % len(self._seen)]
+        seen = self._seen
+        if config.policy != "stateless" and len(seen) != n:
+            # More samples than observations: repeat these.
+            seen = np.resize(seen, (n, seen.shape[1]))
         actions = self._team.draw(rng.random((n, len(self.agents))), seen)
         return explore(actions, self.heads, config.exploration, config.local, rng)
 

@@ -196,8 +196,8 @@ class RelativeRewards:
 
     def __call__(self, values: Floats) -> Floats:
         """Return the rewards of values float64[N]; 0 of those that are infinite."""
-        valid = np.isfinite(values)
         if self._reference is None:
+            valid = np.isfinite(values)
             if not valid.any():
                 return np.zeros(len(values))
             self._reference = float(np.median(values[valid]))

@@ -41,20 +41,14 @@ void sum_rows(const std::uint8_t* block, const double* numbers, std::size_t rows
   std::memcpy(to, sums, sizeof sums);
 }
 
-// Bits of columns in blocks, the last of them filled up by zeros.
-template <typename Entry>
-std::vector<std::uint8_t> in_blocks(std::size_t rows, std::size_t columns, const Entry& entry) {
-  std::vector<std::uint8_t> blocks;
-  for (std::size_t first = 0; first < columns; first += kBlock) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      blocks.resize(blocks.size() + kRegisters);
-      std::uint8_t* bits = &blocks.back() + 1 - kRegisters;
-      for (std::size_t i = 0; i < std::min(kBlock, columns - first); ++i) {
-        if (entry(row, first + i)) bits[i / kLanes] |= 1U << i % kLanes;
-      }
-    }
-  }
-  return blocks;
+std::vector<std::uint8_t> blocks_of(std::size_t rows, std::size_t columns) {
+  return std::vector<std::uint8_t>((columns + kBlock - 1) / kBlock * rows * kRegisters);
+}
+
+// Sets the bit of a column, in a block with so many rows.
+void set(std::vector<std::uint8_t>& blocks, std::size_t rows, std::size_t row, std::size_t column) {
+  const std::size_t first = (column / kBlock * rows + row) * kRegisters;
+  blocks[first + column % kBlock / kLanes] |= 1U << column % kLanes;
 }
 
 // Calls `use(column, sum)` for the sum of each column.
@@ -71,14 +65,17 @@ void for_each_sum(const std::vector<std::uint8_t>& blocks, const double* numbers
 }  // namespace
 
 Features::Features(const std::uint8_t* table, std::size_t choices, std::size_t width)
-    : choices_(choices), width_(width) {
-  const auto entry = [=](std::size_t choice, std::size_t feature) {
-    return table[choice * width + feature] != 0;
-  };
-  by_feature_ = in_blocks(choices, width, entry);
-  by_choice_ = in_blocks(width, choices, [&](std::size_t feature, std::size_t choice) {
-    return entry(choice, feature);
-  });
+    : choices_(choices),
+      width_(width),
+      by_choice_(blocks_of(width, choices)),
+      by_feature_(blocks_of(choices, width)) {
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    for (std::size_t feature = 0; feature < width; ++feature) {
+      if (*table++ == 0) continue;
+      set(by_choice_, width, feature, choice);
+      set(by_feature_, choices, choice, feature);
+    }
+  }
 }
 
 void Features::add_of_features(const double* numbers, double* choices) const {
