@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _datetime import datetime_CAPI
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +86,8 @@ def test_variants_need_two_sizes() -> None:
         heads.refine(actions, actions, 0.5, bits)
     with pytest.raises(ValueError, match="choices of 2 heads"):
         heads.explore(actions + 3, 0.5, 0.5, bits)
+    with pytest.raises(ValueError, match="bit generator"):
+        heads.explore(actions, 0.5, 0.5, datetime_CAPI)
 
 
 class Formulas:

@@ -62,12 +62,14 @@ void Heads::explore(Actions actions, double chance, double local, Random& random
   const std::vector<bool> replaced = is_below(chance);
   const std::vector<bool> steps = is_below(local);
   const std::vector<double> octaves = draw_octaves(size, random);
-  for (std::size_t i = 0, head = 0; i < size; ++i, head = (head + 1 < count() ? head + 1 : 0)) {
-    const std::int64_t action = actions.first[i];
-    const std::int64_t drawn = random.below(counts_[head]);
-    const bool moves = are_sizes_[head] && steps[i];
-    const std::int64_t other = replaced[i] && moves ? scaled(head, action, octaves[i]) : drawn;
-    explored[i] = replaced[i] ? other : action;
+  for (std::size_t i = 0; i < size;) {
+    for (std::size_t head = 0; head < count(); ++head, ++i) {
+      const std::int64_t action = actions.first[i];
+      const std::int64_t drawn = random.below(counts_[head]);
+      const bool moves = replaced[i] && steps[i] && are_sizes_[head];
+      const std::int64_t other = moves ? scaled(head, action, octaves[i]) : drawn;
+      explored[i] = replaced[i] ? other : action;
+    }
   }
 }
 

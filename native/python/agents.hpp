@@ -14,6 +14,7 @@
 #include "perceptrons.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
+#include "random.hpp"
 
 namespace gym::python {
 
@@ -34,10 +35,6 @@ inline agents::Function numpy_function(const char* name) {
     if (array.data() != numbers || array.size() != size) array = view(Shape<1>{size}, numbers);
     function(array, array);
   };
-}
-
-inline Random random_of(const py::capsule& bits) {
-  return Random(*bits.get_pointer<BitGenerator>());
 }
 
 // Throws std::invalid_argument unless the array has rows of choices of all heads.

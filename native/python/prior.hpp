@@ -14,6 +14,7 @@
 #include "hardware.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
+#include "random.hpp"
 #include "space.hpp"
 
 namespace gym::python {
@@ -105,7 +106,7 @@ inline PointArray draw_variants(const prior::Variants& variants, const AnyIntege
   }
   if (!inside) throw std::invalid_argument("no vectors of this space: " + described(best));
   PointArray drawn = new_array<std::int32_t>(Shape<2>{static_cast<py::ssize_t>(count), width});
-  Random random(*bits.get_pointer<BitGenerator>());
+  Random random = random_of(bits);
   variants.draw(best.data(), static_cast<std::size_t>(best.shape(0)), count, random,
                 drawn.mutable_data());
   return drawn;
