@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.experiments.shown.plots import new_figure, save
-from maestro_env.experiments.shown.statistics import bootstrap_interval
+from maestro_env.experiments.shown.statistics import bootstrap_interval, log_mean
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.threads import one_thread
 
@@ -78,6 +78,11 @@ class Starts:
             found.append(np.where(status == 0, values, np.inf))
         return np.array(found).T / self.optima
 
+    def annealed(self, moves: int) -> Floats:
+        """The best value / optimum of annealing that ends after so many moves, [1, episodes]."""
+        best: Floats = self.searched("annealing", moves, 0).min(axis=0, keepdims=True)
+        return best
+
     def clairvoyant(self, moves: int) -> Floats:
         """The same of an agent that makes the best of all moves, whose outcomes it is told."""
         found = [
@@ -109,8 +114,9 @@ def policies(name: str, seed: int, **options: str) -> dict[str, Floats]:
     return {test: improved(policy, f"transfer-{test}", STARTS, DRAWS, **options) for test in TESTS}
 
 
+LEARNT = "PPO, bottlenecks, random problems"
 PPO: dict[str, tuple[str, dict[str, str]]] = {
-    "PPO, bottlenecks, random problems": ("train-wide", {}),
+    LEARNT: ("train-wide", {}),
     "PPO, bottlenecks": ("train", {}),
     "PPO": ("train", {"observation": "context"}),
 }
@@ -140,7 +146,7 @@ def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[s
         yield PRIOR, 0, lambda: of_each(lambda e: e.searched(mapper, 500, 0), HELD_LAYERS)
     for budget in BUDGETS:
         name = f"annealing in {budget:,}"
-        yield name, 0, lambda b=budget: of_each(lambda e: e.searched("annealing", b, 0)[-1:])
+        yield name, 0, lambda b=budget: of_each(lambda e: e.annealed(b))
     for (name, (trained, options)), seed in product(PPO.items(), range(seeds)):
         yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
 
@@ -154,9 +160,18 @@ def measured(trace: Floats) -> dict[str, list[float]]:
 
 def cell(rows: list[dict[str, Any]], test: str, mark: str) -> str:
     """Return the geometric mean over episodes and seeds, and its interval over episodes."""
-    logs = np.log([row["tests"][test][mark] for row in rows]).mean(axis=0)
-    low, high = np.exp(bootstrap_interval(logs))
-    return f"{np.exp(logs.mean()):.2f} [{low:.2f}, {high:.2f}]"
+    return shown(episodes(rows, test, mark))
+
+
+def episodes(rows: list[dict[str, Any]], test: str, mark: str) -> Floats:
+    """Return the geometric mean over seeds of each episode, float64[episodes]."""
+    return log_mean(np.array([row["tests"][test][mark] for row in rows]))
+
+
+def shown(values: Floats) -> str:
+    """Return a geometric mean and its 95 % interval, bootstrap over episodes."""
+    low, high = bootstrap_interval(values, figure=log_mean)
+    return f"{log_mean(values):.2f} [{low:.2f}, {high:.2f}]"
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -172,6 +187,11 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
             cells = [cell(of_name, test, str(mark)) for mark in MARKS]
             seconds = np.mean([row["seconds"] for row in of_name])
             yield f"| {name} | {len(of_name)} | {' | '.join(cells)} | {seconds:.0f} |"
+        of = {name: [r for r in rows if r["method"] == name] for name in (LEARNT, "annealing")}
+        if all(of.values()):
+            pairs = [[episodes(each, test, str(m)) for each in of.values()] for m in MARKS]
+            ratios = [shown(policy / search) for policy, search in pairs]
+            yield f"| {LEARNT} / annealing | | {' | '.join(ratios)} | |"
     for row in (each for each in rows if " in " in each["method"]):
         yield f"| {row['method']} | {' | '.join(cell([row], test, '0') for test in TESTS)} |"
 
