@@ -105,6 +105,10 @@ UNTIMED = re.compile(r"seconds|digest|trace|curve")
 
 every_command = pytest.mark.parametrize("name", cli.command_names())
 every_resumable = pytest.mark.parametrize("name", EXAMPLES)
+# Slow are papers of which test_what_is_finished_is_kept has an example, too.
+most_resumable = pytest.mark.parametrize(
+    "name", few(sorted(EXAMPLES, key=("quantise", "replay", "sparse").__contains__), 8)
+)
 # Of what all commands share.
 some_resumable = pytest.mark.parametrize("name", few([*EXAMPLES][::-1], 4))
 
@@ -328,7 +332,7 @@ def test_a_damaged_record_is_refused_with_the_way_out(
 # --- Ctrl-C -------------------------------------------------------------------------------------
 
 
-@every_resumable
+@most_resumable
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     name: str,
     tmp_path: Path,

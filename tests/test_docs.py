@@ -36,7 +36,8 @@ PAGES = (README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
 # A block of Python, and the output that may stand below it.
 SNIPPET = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 # These take seconds.
-LONG = {"environments-3", "explaining-1", "explaining-3", "howto-1", "howto-4", "reports-1"}
+LONG = {"environments-3", "environments-4", "explaining-1", "explaining-3", "howto-1", "howto-4"}
+LONG |= {"networks-3", "reports-1"}
 SNIPPETS = [
     pytest.param(*found.groups(), id=name, marks=[pytest.mark.slow] * (name in LONG))
     for page in PAGES

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from clustering_helpers import sizes_samples
 from commands import optimum, report, run
+from gate import few
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from run_helpers import FILES
@@ -166,7 +167,7 @@ def drawn_of(count: int, drawings: Sequence[Drawing]) -> Callable[[Any], Any]:
     return decorate
 
 
-@drawn_of(1, DRAWINGS)
+@drawn_of(1, few(DRAWINGS, 3))
 def test_whatever_was_found_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 

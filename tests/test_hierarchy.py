@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exact_cases import random_row as exact_row
+from gate import few
 from hierarchy_cases import evaluator_of, random_row
 from row_reader import RefusedError, prepare
 
@@ -105,9 +106,10 @@ def as_hierarchy(row: Any) -> tuple[HierarchyEvaluator, Any]:
     return evaluator, [outer, spatial, []]
 
 
-def test_a_mapping_of_one_level_costs_what_exact_says() -> None:
+@pytest.mark.parametrize("count", few([60, 200]))
+def test_a_mapping_of_one_level_costs_what_exact_says(count: int) -> None:
     rng, seen = random.Random(0), 0
-    while seen < 200:
+    while seen < count:
         row = exact_row(rng)
         try:
             levels = prepare(row)[1]

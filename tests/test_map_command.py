@@ -14,6 +14,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from commands import map_network as main
+from gate import few
 from prior_helpers import random_file
 from run_helpers import contents
 
@@ -112,7 +113,7 @@ def test_the_totals_are_those_of_the_mappings(
         assert sums == choice["latency_cycles"]
 
 
-@pytest.mark.parametrize("hardware", [HARDWARE, "gemmini"])
+@pytest.mark.parametrize("hardware", few([HARDWARE, "gemmini"]))
 def test_the_front_of_a_network_adds_up_mappings_of_its_layers(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], hardware: str
 ) -> None:

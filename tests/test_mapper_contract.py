@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from gate import few
 from mapper_helpers import (
     CASES,
     LEARNERS,
@@ -34,18 +35,23 @@ BUDGET = 120
 SEED = 5
 
 
-# The digests of all others were made in another process (test_start.py). Imports are slow.
-UNFROZEN = [
-    pytest.param(text, id=name, marks=[pytest.mark.slow] * (name in (*LEARNERS, "bo")))
-    for name, text in zip(SPENDERS, QUICK, strict=True)
-    if text not in TRACES["digests"]
-]
+# The digests of all others were made in another process (test_start.py).
+UNFROZEN = {
+    name: text for name, text in zip(SPENDERS, QUICK, strict=True) if text not in TRACES["digests"]
+}
+# Their imports are slow.
+HEAVY = [text for name, text in UNFROZEN.items() if name in (*LEARNERS, "bo")]
+LIGHT = [text for text in UNFROZEN.values() if text not in HEAVY]
 
 
-@pytest.mark.parametrize("mapper", UNFROZEN)
-def test_the_seed_decides_the_trace_in_any_process(mapper: str) -> None:
+@pytest.mark.parametrize("mappers", few([LIGHT, HEAVY]), ids=["light", "heavy"])
+def test_the_seed_decides_the_trace_in_any_process(mappers: list[str]) -> None:
     """With other hashes of texts, too."""
-    script = f"import mapper_helpers as t; print(t.search({mapper!r}, {BUDGET}, {SEED}).digest())"
+    script = f"""
+import mapper_helpers
+for mapper in {mappers}:
+    print(mapper_helpers.search(mapper, {BUDGET}, {SEED}).digest())
+"""
     ended = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -54,7 +60,7 @@ def test_the_seed_decides_the_trace_in_any_process(mapper: str) -> None:
         text=True,
         check=True,
     )
-    assert search(mapper, BUDGET, SEED).digest() == ended.stdout.strip()
+    assert [search(each, BUDGET, SEED).digest() for each in mappers] == ended.stdout.split()
 
 
 @every_mapper
@@ -125,8 +131,14 @@ LEARN_SLOWLY = (
 BEGINS_WELL = ("prior", "prior_adapted")
 
 
+# Of those that learn with torch the gate has its fastest; test_team_learning.py has the others.
 @pytest.mark.parametrize(
-    "mapper", [each for each in CASES if each.id not in (*LEARN_SLOWLY, *BEGINS_WELL)]
+    "mapper",
+    [
+        pytest.param(*each.values, id=each.id, marks=[pytest.mark.slow] * (each.id == "marl_mlp"))
+        for each in CASES
+        if each.id not in (*LEARN_SLOWLY, *BEGINS_WELL)
+    ],
 )
 def test_a_mapper_learns(mapper: str) -> None:
     values, _ = search(mapper, 600).trace

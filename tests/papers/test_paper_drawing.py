@@ -8,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from gate import few
 from hypothesis import strategies as st
 from test_drawing import ANY, NAMES, Draw, drawn_of, several
 
@@ -39,7 +40,7 @@ def paper(draw: Draw) -> Any:
     return drawn[0]
 
 
-@drawn_of(1, [arms, paper])
+@drawn_of(1, few([paper, arms]))
 def test_whatever_was_measured_is_drawn(drawing: Any, data: Any) -> None:
     drawing(data.draw).draw_without_rendering()
 

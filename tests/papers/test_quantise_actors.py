@@ -73,6 +73,7 @@ def test_the_slower_side_decides_the_rate(spi: float, slower: int) -> None:
     assert waited[slower] < waited[1 - slower]
 
 
+@pytest.mark.slow
 def test_runs_are_kept_resumed_and_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -319,7 +319,7 @@ def test_a_game_of_two_agents_is_learnt(kind: str) -> None:
     assert sum(links) == round(0.6 * sum(learner.topology.sizes))
 
 
-@every_learner
+@pytest.mark.parametrize("kind", few(LEARNERS))
 def test_seeds_decide_everything(kind: str) -> None:
     settings = replace(GAME, updates=25)
     first, same, other = (trained(kind, settings, seed) for seed in (0, 0, 1))
