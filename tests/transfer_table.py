@@ -120,6 +120,8 @@ PPO: dict[str, tuple[str, dict[str, str]]] = {
     "PPO, bottlenecks": ("train", {}),
     "PPO": ("train", {"observation": "context"}),
 }
+DRAWN = ("random moves", "annealing", "greedy, told all outcomes", LEARNT, PRIOR)
+SHOWN = (1, 2, 5, 10, 20, 50, 100)
 SEARCHES = {
     "random moves": "random_moves",
     "hill climbing": "hill_climbing",
@@ -197,18 +199,20 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw x optimum over moves, a picture for each test."""
+    """Draw x optimum over moves, of some methods."""
     figure = new_figure((9, 3.2))
     for axes, test in zip(figure.subplots(1, 2, sharey=True), TESTS[:2], strict=True):
-        for name in dict.fromkeys(row["method"] for row in rows if " in " not in row["method"]):
+        for number, name in enumerate(DRAWN):
             of_name = [row for row in rows if row["method"] == name and test in row["tests"]]
-            if not of_name:
-                continue
-            logs = [[np.log(row["tests"][test][str(m)]).mean() for m in MARKS] for row in of_name]
-            axes.loglog(MARKS, np.exp(np.mean(logs, axis=0)), marker="o", label=name)
+            if of_name:
+                means = [log_mean(episodes(of_name, test, str(mark))) for mark in MARKS]
+                axes.loglog(MARKS, means, marker="o", color=f"C{number}", label=name)
         axes.set(xlabel="moves", title=f"unseen {test}")
+        axes.set_xticks(MARKS, [str(mark) for mark in MARKS])
+        axes.set_yticks(SHOWN, [str(each) for each in SHOWN])
     figure.axes[0].set(ylabel="x optimum")
-    figure.axes[1].legend(frameon=False, fontsize=8)
+    labelled = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*labelled, loc="outside right center", frameon=False, fontsize=8)
     save(figure, path)
 
 
