@@ -26,7 +26,7 @@ from maestro_env.optimum.solving import solve
 from maestro_env.workloads.finding import find_layer
 
 _LAYER = find_layer("gemm:M=2,N=1,K=3")
-_TINY = Hardware(num_pes=3, l1_bytes=64, l2_bytes=256)
+_TINY = Hardware(num_pes=2, l1_bytes=64, l2_bytes=256)
 _EDP = find_objective("edp")
 _FREE = Problem(MapSpace(_LAYER, _TINY, "full17"), "exact")
 

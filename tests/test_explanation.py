@@ -357,7 +357,7 @@ LAYERS = (
 
 
 @pytest.mark.parametrize("hardware", ["edge", "unlimited"])
-@pytest.mark.parametrize("text", few(LAYERS, 3))
+@pytest.mark.parametrize("text", few(LAYERS, 2))
 def test_the_stationary_tensor_of_a_textbook_dataflow_passes_l2_once(
     text: str, hardware: str
 ) -> None:

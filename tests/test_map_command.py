@@ -49,6 +49,16 @@ def network(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The text of a library that a run has added to."""
+    folder = tmp_path_factory.mktemp("added")
+    (folder / "net.csv").write_text(NETWORK)
+    path = folder / "library.json"
+    assert run(str(folder / "net.csv"), folder / "out", f"--library={path}") == 0
+    return path.read_text()
+
+
 def run(network: str, out: Path, *flags: str) -> int:
     return main([network, f"--hardware={HARDWARE}", f"--out={out}", *QUICK, *flags])
 
@@ -255,11 +265,11 @@ def test_a_damaged_library_is_refused_and_left_as_it_is(
     network: str,
     tmp_path: Path,
     damage: Callable[[str], str],
+    added: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = tmp_path / "library.json"
-    assert run(network, tmp_path / "out", f"--library={path}") == 0
-    path.write_text(damage(path.read_text()))
+    path.write_text(damage(added))
     before = path.read_bytes()
     capsys.readouterr()
     assert run(network, tmp_path / "again", f"--library={path}") == 2

@@ -123,11 +123,14 @@ def test_default_directories_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize(
     ("flags", "bounded"),
-    [
-        (["--model=maestro", "--no-guard"], False),
-        (["--model=maestro", "--energy=csv", "--objective=latency"], False),
-        (["--no-guard"], True),
-    ],
+    few(
+        [
+            (["--model=maestro", "--no-guard"], False),
+            (["--no-guard"], True),
+            (["--model=maestro", "--energy=csv", "--objective=latency"], False),
+        ],
+        2,
+    ),
 )
 def test_bounds_are_left_out_where_figures_need_not_be_physical(
     out: Path, flags: list[str], bounded: bool, capsys: pytest.CaptureFixture[str]

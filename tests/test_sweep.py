@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import compare
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 from run_helpers import edit
@@ -327,16 +328,19 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     "change",
-    [
-        lambda entry: entry.pop("cells"),
-        lambda entry: entry["cells"].pop("energy_nj"),
-        lambda entry: entry["cells"]["value"].append(1.0),
-        lambda entry: entry["cells"]["value"].__setitem__(0, "high"),
-        lambda entry: entry["cells"].update(vector=None),
-        lambda entry: entry["cells"]["valid"].__setitem__(0, 10**6),
-        lambda entry: entry["cells"]["found_at"].__setitem__(0, -3),
-        lambda entry: entry["cells"]["evaluations"].__setitem__(0, True),
-    ],
+    few(
+        [
+            lambda entry: entry["cells"].pop("energy_nj"),
+            lambda entry: entry["cells"]["value"].append(1.0),
+            lambda entry: entry["cells"]["valid"].__setitem__(0, 10**6),
+            lambda entry: entry.pop("cells"),
+            lambda entry: entry["cells"]["value"].__setitem__(0, "high"),
+            lambda entry: entry["cells"].update(vector=None),
+            lambda entry: entry["cells"]["found_at"].__setitem__(0, -3),
+            lambda entry: entry["cells"]["evaluations"].__setitem__(0, True),
+        ],
+        3,
+    ),
 )
 def test_a_sealed_record_of_something_else_is_refused(
     tmp_path: Path,

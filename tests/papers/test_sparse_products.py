@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -112,7 +113,7 @@ def test_sparse_networks_compute_what_dense_ones_do() -> None:
         torch.testing.assert_close(sparse(rows), wanted, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("growth", ["none", "random", "gradient"])
+@pytest.mark.parametrize("growth", few(["gradient", "none", "random"]))
 def test_learners_do_the_same_with_either_kernels(growth: str) -> None:
     """Agents of other widths and heads, a mixer, links that move, and targets that are copied."""
     widths, heads = [6, 4], [[3, 2], [4]]

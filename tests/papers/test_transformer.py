@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gate import few
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -247,7 +248,7 @@ def test_a_training_does_what_it_is_charged_for(monkeypatch: pytest.MonkeyPatch)
     assert {random for _, random in moves} == {0.25}
 
 
-@every_way
+@pytest.mark.parametrize("arm", few(WAYS.values()))
 def test_the_file_of_a_transformer_tells_what_it_cost(arm: Arm, tmp_path: Path) -> None:
     training = Training(arm, TINY_ROWS, seed=0)
     *_, last = training.steps()
