@@ -8,6 +8,7 @@ from math import factorial
 
 import numpy as np
 import pytest
+from gate import few
 from hypothesis import given
 from map_space_helpers import spaces_and_points
 from mapper_helpers import Recorder
@@ -213,13 +214,13 @@ def test_the_first_valid_point_is_learnt_from_at_once(taught: list[Floats]) -> N
 # --- Suggestions --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("surrogate", bo.SURROGATES)
+@pytest.mark.parametrize("surrogate", few(bo.SURROGATES))
 def test_no_mapping_is_suggested_twice(surrogate: str) -> None:
     recorder = search(f"bo:surrogate={surrogate}", SMALL, 200)
     assert recorder.unique == 200
 
 
-@pytest.mark.parametrize("surrogate", bo.SURROGATES)
+@pytest.mark.parametrize("surrogate", few(bo.SURROGATES))
 def test_a_space_smaller_than_the_budget_is_searched_whole_before_it_repeats(
     surrogate: str,
 ) -> None:
@@ -236,13 +237,16 @@ def test_a_layer_of_one_element_is_searched() -> None:
 
 @pytest.mark.parametrize(
     "space",
-    [
-        MapSpace(Layer("GEMM", {"M": 10**6, "N": 30, "K": 10**6}), PRESETS["unlimited"]),
-        MapSpace(Layer("DSCONV", {"C": 9, "Y": 20, "X": 20, "R": 3, "S": 3}), PRESETS["edge"]),
-        MapSpace(SMALL.layer, SMALL.hardware, "full17"),
-        MapSpace(SMALL.layer, SMALL.hardware, "paper10", "divisors"),
-        MapSpace(replace(SMALL.layer, extents={**SMALL.layer.extents, "N": 2}), SMALL.hardware),
-    ],
+    few(
+        [
+            MapSpace(Layer("GEMM", {"M": 10**6, "N": 30, "K": 10**6}), PRESETS["unlimited"]),
+            MapSpace(Layer("DSCONV", {"C": 9, "Y": 20, "X": 20, "R": 3, "S": 3}), PRESETS["edge"]),
+            MapSpace(SMALL.layer, SMALL.hardware, "full17"),
+            MapSpace(SMALL.layer, SMALL.hardware, "paper10", "divisors"),
+            MapSpace(replace(SMALL.layer, extents={**SMALL.layer.extents, "N": 2}), SMALL.hardware),
+        ],
+        3,
+    ),
     ids=lambda space: f"{space.layer.operator}-{space.schema}-{space.tiles}-{len(space.sizes)}",
 )
 def test_every_kind_of_space_is_searched(space: MapSpace) -> None:

@@ -110,7 +110,9 @@ most_resumable = pytest.mark.parametrize(
     "name", few(sorted(EXAMPLES, key=("quantise", "replay", "sparse").__contains__), 8)
 )
 # Of what all commands share.
-some_resumable = pytest.mark.parametrize("name", few([*EXAMPLES][::-1], 4))
+some_resumable = pytest.mark.parametrize(
+    "name", few(sorted(EXAMPLES, key=("run", "sweep").__contains__, reverse=True), 2)
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

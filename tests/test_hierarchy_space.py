@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gate import few
 from hierarchy_cases import hierarchy_of, random_row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,7 +156,7 @@ def _mappings(layer: dict[str, int], units: int) -> set[Any]:
     return found
 
 
-@pytest.mark.parametrize("units", [1, 3])
+@pytest.mark.parametrize("units", few([1, 2, 3], 2))
 def test_the_space_has_all_mappings_of_like_units(units: int) -> None:
     memories = MemoryElement(name="DRAM"), MemoryElement(name="L1")
     fanout = FanoutElement(name="PEs", size=units)

@@ -40,6 +40,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tables(out)
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Tables of the short sweep by one process."""
+    out = tmp_path_factory.mktemp("alone") / "out"
+    assert sweep(out, text=SHORT) == 0
+    return tables(out)
+
+
 @pytest.mark.slow
 def test_two_processes_share_a_directory_and_one_is_killed(
     tmp_path: Path, whole: dict[str, bytes]
@@ -64,7 +72,7 @@ def test_two_processes_share_a_directory_and_one_is_killed(
 
 
 def test_shards_of_two_machines_are_put_together(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, alone: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     outs = [tmp_path / "first", tmp_path / "second"]
     for number, out in enumerate(outs, 1):
@@ -76,8 +84,7 @@ def test_shards_of_two_machines_are_put_together(
     shutil.copytree(outs[1] / "chunks", outs[0] / "chunks", dirs_exist_ok=True)
     assert sweep(outs[0], "--resume", text=SHORT) == 0
     assert len(chunks(outs[0])) == len(names[0] | names[1])
-    assert sweep(tmp_path / "alone", text=SHORT) == 0
-    assert tables(outs[0]) == tables(tmp_path / "alone")
+    assert tables(outs[0]) == alone
 
 
 @pytest.mark.slow
@@ -114,7 +121,10 @@ def test_a_slurm_array_works_on_one_directory(
 
 @pytest.mark.slow
 def test_a_full_disk_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    alone: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     out, written = tmp_path / "out", []
 
@@ -138,12 +148,14 @@ def test_a_full_disk_loses_nothing(
     assert len(chunks(out)) == 4
     assert not list(out.rglob(".*.tmp"))
     assert main([str(config), f"--out={out}", "--resume"]) == 0
-    assert sweep(tmp_path / "alone", text=SHORT) == 0
-    assert tables(out) == tables(tmp_path / "alone")
+    assert tables(out) == alone
 
 
 def test_a_mapper_that_fails_leaves_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    alone: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(*_: object) -> None:
         raise ValueError("no luck")
@@ -158,5 +170,4 @@ def test_a_mapper_that_fails_leaves_the_others(
     assert "36 of 72 cells" in told.out
     monkeypatch.undo()
     assert sweep(out, "--resume", text=SHORT) == 0
-    assert sweep(tmp_path / "alone", text=SHORT) == 0
-    assert tables(out) == tables(tmp_path / "alone")
+    assert tables(out) == alone
