@@ -11,7 +11,7 @@ from maestro_env.environments.sb3 import SB3VecEnv
 from maestro_env.mappers.parts.threads import one_thread
 
 flags = argparse.ArgumentParser(description=__doc__)
-flags.add_argument("--samples", type=int, default=500_000, help="moves to learn from")
+flags.add_argument("--samples", type=int, default=1_000_000, help="moves to learn from")
 samples = flags.parse_args().samples
 LENGTH = 100
 
