@@ -81,9 +81,13 @@ def test_baselines_spend_their_budget(name: str, samples: int) -> None:
     np.testing.assert_array_equal(*found)
 
 
+# custom_layer loads pyplot to draw; custom_mapper stays.
+SLOW = {*TORCH, "custom_layer"}
+
+
 def parameters() -> list[object]:
     return [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in TORCH))
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in SLOW))
         for path in EXAMPLES
     ]
 

@@ -232,6 +232,8 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 import maestro_env.experiments.__main__
+from matplotlib.figure import Figure
+Figure.savefig = lambda _, file, **__: open(file, "w").close()
 for number, line in enumerate({list(LINES.values())!r}):
     os.makedirs(f"{root}/{{number}}/cwd")
     os.chdir(f"{root}/{{number}}/cwd")

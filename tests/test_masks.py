@@ -184,7 +184,7 @@ def test_samples_are_uniform_over_allowed_choices_parameter_by_parameter() -> No
     layer = Layer("GEMM", {"M": 3, "N": 1, "K": 2})
     machine = Hardware(num_pes=4, l1_bytes=22, l2_bytes=16)
     task = Problem(MapSpace(layer, machine, tiles="divisors"))
-    valid, samples = valid_vectors(task), 200_000
+    valid, samples = valid_vectors(task), 100_000
     points = Masks(task).sample(samples, np.random.default_rng(0))
     orders = np.not_equal(choices(task.space), task.space.sizes)
     vectors, counts = np.unique(np.where(orders, 0, points), axis=0, return_counts=True)
