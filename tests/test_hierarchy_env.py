@@ -19,6 +19,7 @@ from maestro_env.base.errors import (
     MaestroEnvError,
     MapSpaceError,
     ModelError,
+    UnknownNameError,
 )
 from maestro_env.environments.making import make_vector_env
 from maestro_env.environments.texts import text_of
@@ -140,10 +141,9 @@ def test_a_context_tells_layer_and_objective() -> None:
 
 
 def test_an_environment_does_not_render() -> None:
-    env = MaestroEnv(render_mode="ansi", **GEMMINI)
-    env.reset()
-    with pytest.raises(ModelError, match=r"render\(\) needs mappings of two levels"):
-        env.render()
+    assert MaestroEnv(**GEMMINI).metadata["render_modes"] == []
+    with pytest.raises(UnknownNameError, match="allowed: None, on any memories"):
+        MaestroEnv(render_mode="ansi", **GEMMINI)
 
 
 def test_layers_of_one_operator_have_the_same_parameters() -> None:

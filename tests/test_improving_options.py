@@ -322,3 +322,15 @@ def test_resets_may_choose_layer_and_accelerator(make_env: Callable[..., Any]) -
 def test_layers_of_other_moves_are_refused() -> None:
     with pytest.raises(MaestroEnvError, match="different parameters"):
         MaestroImproveEnv(layers=["resnet18_l2", "gpt2_l4"])
+
+
+def test_a_switch_is_true_or_false() -> None:
+    with pytest.raises(maestro_env.ArgumentTypeError, match="masks"):
+        MaestroImproveEnv(masks="no")  # type: ignore[arg-type]
+
+
+def test_chips_have_no_pictures_and_say_so() -> None:
+    env = gymnasium.make("maestro_env/gemmini-bert_base_l4-edp-v1").unwrapped
+    assert env.metadata["render_modes"] == []
+    with pytest.raises(maestro_env.UnknownNameError, match="render_mode"):
+        gymnasium.make("maestro_env/gemmini-bert_base_l4-edp-v1", render_mode="ansi")

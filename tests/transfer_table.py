@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.masks import Masks
 from maestro_env.experiments.shown.plots import new_figure, save
 from maestro_env.experiments.shown.statistics import bootstrap_interval, log_mean
 from maestro_env.mappers import make_mapper
@@ -78,6 +79,15 @@ class Starts:
             found.append(np.where(status == 0, values, np.inf))
         return np.array(found).T / self.optima
 
+    def redrawn(self, moves: int, seed: int) -> Floats:
+        """The same of masked draws from anew, one after the other."""
+        found = []
+        for place, (problem, point) in enumerate(zip(self.problems, self.points, strict=True)):
+            rng = np.random.default_rng([seed, place])
+            drawn = problem.space.clipped(Masks(problem).sample(moves, rng))
+            found.append(problem.score(np.vstack([point, drawn]), self.objective)[0])
+        return np.array(found).T / self.optima
+
     def annealed(self, moves: int) -> Floats:
         """The best value / optimum of annealing that ends after so many moves, [1, episodes]."""
         best: Floats = self.searched("annealing", moves, 0).min(axis=0, keepdims=True)
@@ -120,7 +130,14 @@ PPO: dict[str, tuple[str, dict[str, str]]] = {
     "PPO, bottlenecks": ("train", {}),
     "PPO": ("train", {"observation": "context"}),
 }
-DRAWN = ("random moves", "annealing", "greedy, told all outcomes", LEARNT, PRIOR)
+DRAWN = (
+    "new draws",
+    "annealing",
+    "Bayesian optimisation",
+    "greedy, told all outcomes",
+    LEARNT,
+    PRIOR,
+)
 SHOWN = (1, 2, 5, 10, 20, 50, 100)
 SEARCHES = {
     "random moves": "random_moves",
@@ -141,6 +158,9 @@ def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[s
         return {test: measure(starts[test]) for test in tests}
 
     yield "greedy, told all outcomes", 0, lambda: of_each(lambda each: each.clairvoyant(500))
+    yield "Bayesian optimisation", 0, lambda: of_each(lambda each: each.searched("bo", 500, 0))
+    for seed in range(seeds):
+        yield "new draws", seed, lambda s=seed: of_each(lambda each: each.redrawn(500, s))
     for seed, (name, mapper) in product(range(seeds), SEARCHES.items()):
         yield name, seed, lambda m=mapper, s=seed: of_each(lambda e: e.searched(m, 500, s))
     if prior:

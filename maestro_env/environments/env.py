@@ -166,7 +166,10 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self.tasks = tasks
         self.info = require_info(info)
         self.episode_length = require_episode_length(length, self.action)
-        self.render_mode = _require_render_mode(render_mode)
+        if not all("levels" in task.problem.abilities for task in tasks):
+            # Pictures and texts are of mappings of two levels.
+            self.metadata = self.metadata | {"render_modes": []}
+        self.render_mode = _require_render_mode(render_mode, self.metadata["render_modes"])
         for task in tasks:
             task.warn()
         self._bests = [Incumbent() for _ in tasks]
@@ -269,10 +272,9 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         return picture if self.mapping else np.full_like(picture, 255)
 
 
-def _require_render_mode(mode: str | None) -> str | None:
-    modes = MaestroEnv.metadata["render_modes"]
+def _require_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
     if mode is not None and mode not in modes:
-        raise UnknownNameError("render_mode", mode, modes)
+        raise UnknownNameError("render_mode", mode, modes or ["None, on any memories"])
     return mode
 
 

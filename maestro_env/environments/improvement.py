@@ -11,6 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.base.checks import require_type
 from maestro_env.base.errors import EnvError, UnknownNameError
 from maestro_env.environments.moves import MoveSet, moves_of
 from maestro_env.environments.task import Task
@@ -56,6 +57,7 @@ class Options:
         for what, names in allowed.items():
             if getattr(self, what) not in names:
                 raise UnknownNameError(what, getattr(self, what), names)
+        require_type("masks", self.masks, bool, "True or False")
 
 
 class Copies:

@@ -46,7 +46,7 @@ _LONGEST_TEXT = 1000
 """Of a card."""
 
 KINDS = (
-    "black box: programs, whose samples this side evaluates",
+    "black box: programs; that they know no cost model is their authors' word",
     "white box: mappers, which may call the cost model too",
     "reported: samples are their authors' word",
 )
