@@ -334,3 +334,11 @@ def test_chips_have_no_pictures_and_say_so() -> None:
     assert env.metadata["render_modes"] == []
     with pytest.raises(maestro_env.UnknownNameError, match="render_mode"):
         gymnasium.make("maestro_env/gemmini-bert_base_l4-edp-v1", render_mode="ansi")
+
+
+def test_options_of_copies_are_a_mapping() -> None:
+    envs = gymnasium.make_vec(
+        "maestro_env/transfer-train-v1", 2, vectorization_mode="vector_entry_point"
+    )
+    with pytest.raises(maestro_env.ArgumentTypeError, match="options"):
+        envs.reset(options="x")  # type: ignore[arg-type]

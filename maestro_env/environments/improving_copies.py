@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from maestro_env.base.checks import require_type
 from maestro_env.base.errors import BudgetExceededError, EnvError, quoted
 from maestro_env.environments.actions import Mask, as_integers
 from maestro_env.environments.improvement import Copies, Options, draw_starts
@@ -142,6 +143,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
             options: as in ``MaestroEnv.reset``; and ``reset_mask``, bool[N], the copies that are
                 reset, None for all.
         """
+        require_type("options", options or {}, Mapping, "of layer, hardware, reset_mask")
         asked = dict(options or {})
         where = self._require_mask(asked.pop("reset_mask", None))
         indices = chosen_tasks(self._tasks, asked)
