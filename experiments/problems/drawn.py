@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from math import exp, log
+from math import log
 from random import Random
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.registry import look_up
+from maestro_env.environments.making import between as between
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
@@ -63,11 +64,6 @@ _HOP_LATENCIES = {1: 88, 0: 4, 2: 4, 5: 2, 10: 2}
 def weighted(rng: Random, weights: Mapping[T, int]) -> T:
     """Draw one of the keys, as often as its weight says."""
     return rng.choices(list(weights), list(weights.values()))[0]
-
-
-def between(rng: Random, least: int, most: int) -> int:
-    """Draw an integer, as often from one octave as from another."""
-    return round(exp(rng.uniform(log(least), log(most))))
 
 
 def schema(rng: Random) -> str:

@@ -187,7 +187,7 @@ def wide_pairs() -> tuple[tuple[Layer, Hardware], ...]:
 def _layer(rng: Random, name: str) -> Layer | None:
     """Draw a convolution; None if its window is larger than its input."""
     window, stride = rng.choice(_WINDOWS), rng.choice(_STRIDES)
-    width, filters, channels = (_between(rng, *ends) for ends in ((7, 224), (8, 2048), (3, 2048)))
+    width, filters, channels = (between(rng, *ends) for ends in ((7, 224), (8, 2048), (3, 2048)))
     if width < window:
         return None
     extents = {"K": filters, "C": channels, "Y": width, "X": width, "R": window, "S": window}
@@ -196,15 +196,15 @@ def _layer(rng: Random, name: str) -> Layer | None:
 
 def _hardware(rng: Random) -> Hardware:
     return Hardware(
-        num_pes=_between(rng, 64, 1024),
-        l1_bytes=_between(rng, 256, 2048),
-        l2_bytes=_between(rng, 2**15, 2**20),
-        noc_bw=_between(rng, 16, 256),
-        offchip_bw=_between(rng, 8, 64),
+        num_pes=between(rng, 64, 1024),
+        l1_bytes=between(rng, 256, 2048),
+        l2_bytes=between(rng, 2**15, 2**20),
+        noc_bw=between(rng, 16, 256),
+        offchip_bw=between(rng, 8, 64),
     )
 
 
-def _between(rng: Random, least: int, most: int) -> int:
+def between(rng: Random, least: int, most: int) -> int:
     """Draw an integer, as often from one octave as from another."""
     return round(exp(rng.uniform(log(least), log(most))))
 
