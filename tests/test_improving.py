@@ -22,6 +22,7 @@ from maestro_env.base.errors import (
 )
 from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
+from maestro_env.environments.information import INFOS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.mapping import Mapping
@@ -63,9 +64,9 @@ def value_of(env: MaestroImproveEnv) -> float:
 @every_model
 def test_checkers_are_content(model: str) -> None:
     arguments = {"layer": "alexnet_l7", "hardware": "edge", "model": model}
-    check_env(gymnasium.make(ID, **arguments).unwrapped)
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    for info in ("basic", "full"):
+    for info in INFOS:
+        check_env(gymnasium.make(ID, info=info, **arguments).unwrapped)
         checker.check_env(gymnasium.make(ID, info=info, **arguments))
 
 

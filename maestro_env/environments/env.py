@@ -21,6 +21,7 @@ from maestro_env.environments.information import (
     Incumbent,
     Observer,
     full_information,
+    known_alone,
     regret,
     require_info,
 )
@@ -85,7 +86,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     mapping is the whole task, and learners should bootstrap no value after it.
 
     ## Information
-    The same keys at every reset and step:
+    The same keys at every reset and step, with `info="basic"`:
 
     * `status` (int): index of `maestro_env.STATUSES`, 0 for a valid mapping; `NOT_EVALUATED` (255)
       if nothing was evaluated, as after a reset.
@@ -94,7 +95,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     With `info="full"` also `best_objective`; `optimum`, `optimum_bound` and `optimum_gap`, the
     value, bound and gap of `known_optimum`; `regret`, objective / `optimum` - 1; `vector`,
     int32[D], zeros if nothing was evaluated; and every figure of `maestro_env.METRICS` as a float.
-    What is not known is NaN.
+    What is not known is left out.
 
     The environment's attributes `vector`, `mapping`, `cost`, `best_objective`, `best_vector`,
     `best_mapping` and `best_cost` tell the rest; they are computed when they are read. The best are
@@ -255,6 +256,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
             told["best_objective"] = self._best.value
             vector = self._task.no_vector if self._vector is None else self._vector
             told |= full_information(self._value, self._task.optimum, vector.copy(), self._figures)
+            return known_alone(told)
         return told
 
     def render(self) -> Any:
@@ -293,8 +295,7 @@ class MaestroEnvV0(MaestroEnv):
             return {}
         named = zip(_native.METRICS, self._figures.tolist(), strict=True)
         told: dict[str, Any] = {"status": STATUSES[self._status], "mapping": self.vector}
-        # A figure that is missing is NaN, which equals nothing.
-        told |= {name: figure for name, figure in named if figure == figure}
+        told |= known_alone(dict(named))
         told["best_objective"] = self._best.value
         if self._best.vector is not None:
             told["best_mapping"] = self._best.vector.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import spaces
@@ -52,7 +52,7 @@ def regret(value: Value, optimum: float) -> Value:
 def full_information(
     value: Value, known: tuple[float, float], vector: Points, figures: NDArray[np.float64]
 ) -> dict[str, Value | float | Points]:
-    """Return what ``info="full"`` adds for one or N values.
+    """Return what ``info="full"`` adds for one or N values; NaN is what is not known.
 
     Args:
         value: of the objective.
@@ -70,6 +70,11 @@ def full_information(
         "vector": vector,
         **dict(zip(_native.METRICS, columns, strict=True)),
     }
+
+
+def known_alone(told: dict[str, Any]) -> dict[str, Any]:
+    """Return information without what is NaN: it equals nothing, so no two steps would be alike."""
+    return {key: each for key, each in told.items() if not isinstance(each, float) or each == each}
 
 
 @dataclass

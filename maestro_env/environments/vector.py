@@ -49,7 +49,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's mask
     (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and episodes),
     ``optimum``, ``optimum_bound``, ``optimum_gap``, ``regret`` and all figures, float64[N], and
-    ``vector``, int32[N, D].
+    ``vector``, int32[N, D]. What a copy does not know is masked; what none knows is left out.
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
@@ -300,5 +300,17 @@ def _require_mode(mode: AutoresetMode | str, modes: Sequence[AutoresetMode]) -> 
 
 
 def masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:
-    """Add Gymnasium's masks: the copies for which an array has values."""
-    return arrays | {f"_{name}": mask for name in arrays}
+    """Add Gymnasium's masks: the copies for which an array has values.
+
+    A figure that a copy does not know (NaN) is 0 and masked there; one that none knows is left out.
+    """
+    found = {}
+    for name, array in arrays.items():
+        known = mask
+        if isinstance(array, np.ndarray) and array.dtype == np.float64 and np.isnan(array).any():
+            known = mask & ~np.isnan(array)
+            if not known.any():
+                continue
+            array = np.where(known, array, 0.0)
+        found |= {name: array, f"_{name}": known}
+    return found
