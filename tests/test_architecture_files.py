@@ -258,6 +258,7 @@ NOTED = (
     (ACCELFORGE, "name: taps", "name: taps\n    component_class: SRAM", "of component models"),
     (ACCELFORGE, "energy: 8e-12, ", "", "actions without energy cost none"),
     (ACCELFORGE, "500e6}", "5000}", "5000 operations a second are read as one MAC at 0.005 MHz"),
+    (ACCELFORGE, ", energy: 0.5e-12, throughput: 500e6", "", "no compute unit says how long a cyc"),
     (ACCELFORGE, "size: inf", "size: 64", "the size of main memory main is not read"),
     (ACCELFORGE, "!Compute {", "!Compute {skip_initial_output_write: False, ", "its first sum"),
     (ACCELFORGE, "!Compute {", "!Network {name: noc}\n  - !Compute {", "networks are not read"),
@@ -324,6 +325,68 @@ def test_a_macro_without_main_memory_is_read_as_far_as_it_says(tmp_path: Path) -
     path.write_text(path.read_text().replace("slices: ceil(", "slices: encoded("))
     with pytest.raises(HardwareError, match="usage_scale: is 'slices'; allowed: numbers"):
         find_hierarchy(str(path))
+
+
+COUNTED = """
+variables: {values: "([0] * 7 + [1] * 8)", inputs: values, weights: [1, 0, 3]}
+arch:
+  variables:
+    columns: 64
+    slices: 8 * (2 if is_hist_signed(WHICH) else 1) + log2(get_array_fanout_reuse_output(spec))
+  nodes:
+  - !Memory {name: main, size: inf, tensors: {keep: All}}
+  - !Memory {name: lines, size: get_array_fanout_total(spec), tensors: {keep: input}}
+  - !Container
+    name: array
+    spatial: [{name: a_ARRAY_COLUMNS, fanout: columns, may_reuse: input, usage_scale: slices}]
+  - !Container {name: array, spatial: [{name: a_ARRAY_ROWS, fanout: 16, reuse: output}]}
+  - !Compute {name: free}
+"""
+
+
+@pytest.mark.parametrize(("histogram", "slices"), [("inputs", 12), ("weights", 20)])
+def test_what_known_functions_of_macros_count_is_read(
+    tmp_path: Path, histogram: str, slices: int
+) -> None:
+    path = tmp_path / "macro.yaml"
+    path.write_text(COUNTED.replace("WHICH", histogram))
+    _, lines, columns, rows = find_hierarchy(str(path)).elements
+    assert isinstance(lines, MemoryElement)
+    assert lines.capacity_bits == 64 * 16
+    sizes = [each.size for each in (columns, rows) if isinstance(each, FanoutElement)]
+    assert sizes == [64 // slices, 16]
+
+
+# As AccelForge flattens it: memories in order, each one, then the units.
+ARRAY = """
+arch:
+  nodes:
+  - !Memory {name: main, size: inf, tensors: {keep: All}}
+  - !Array
+    name: grid
+    spatial: [{name: X, fanout: 4}, {name: Y, fanout: 2}]
+    nodes:
+    - !Memory
+      name: rows
+      size: 64
+      tensors: {keep: input}
+      actions: [{name: read, throughput: 1}, {name: write, throughput: inf}]
+      spatial: [{name: X, fanout: 4}]
+    - !Network {name: mesh, actions: [{name: hop, energy: 1}]}
+  - !Compute {name: mac, actions: [{name: compute, energy: 1, throughput: inf}]}
+"""
+
+
+def test_the_memories_of_an_array_stand_above_its_units(tmp_path: Path) -> None:
+    path = tmp_path / "array.yaml"
+    path.write_text(ARRAY)
+    _, rows, across, down = find_hierarchy(str(path)).elements
+    assert rows == MemoryElement(name="rows", keeps=("input",), capacity_bits=64, read_bw=1)
+    sizes = [each.size for each in (across, down) if isinstance(each, FanoutElement)]
+    assert sizes == [4, 2]
+    notes = " ".join(accelerator_notes(str(path)))
+    assert "where memories stand in an array is not read" in notes
+    assert "the fastest memory acts once in each" in notes
 
 
 @dataclass(frozen=True)
@@ -455,11 +518,11 @@ REFUSED_OF_ACCELFORGE = (
     ("energy: 4e-12, throughput: 2e9", "throughput: 1e9", "has one port, but bits a cycle of"),
     ("energy: 4e-12", "latency: 1", "has a throughput and a latency"),
     ("throughput: 500e6", "throughput: 1.5", "does 1.5 operations a cycle; allowed: whole"),
-    (", energy: 0.5e-12, throughput: 500e6", "", "no compute unit says how long a cycle is"),
+    ("!Compute {", "!Compute {enabled: len(All) == 2, ", "has no compute unit at its end"),
     (
-        "!Compute {",
-        "!Compute {enabled: len(All) == 2, ",
-        "no compute unit says how long a cycle is",
+        "!Container",
+        "!Array {name: a, nodes: [!Compute {name: b}]}\n  - !Container",
+        "as nodes of an",
     ),
     ("!Compute {", "!Compute {enabled: len(All) == x, ", "allowed: true, false, or such as len"),
     (READ, f"{READ}, values_per_action: {{weight: 1, output: 2}}", "not said of all tensors alike"),

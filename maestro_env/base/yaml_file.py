@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -121,6 +122,12 @@ class Part:
         if len(given) > 1:
             self.fail(f"{given[0]} and {given[1]} are given; allowed: one of them")
         return given[0] if given else keys[0]
+
+    def without(self, name: str) -> Part:
+        """Return this part without the part of a key."""
+        block = copy(self._block())
+        block.pop(name, None)
+        return replace(self, value=block)
 
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""

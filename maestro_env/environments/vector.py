@@ -304,7 +304,7 @@ def masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:
 
     A figure that a copy does not know (NaN) is 0 and masked there; one that none knows is left out.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for name, array in arrays.items():
         known = mask
         if isinstance(array, np.ndarray) and array.dtype == np.float64 and np.isnan(array).any():

@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
-from operator import eq, ge, gt, le, lt, ne
 from typing import Literal
 
 from maestro_env.accelerators.files.accelforge_actions import (
@@ -21,6 +19,11 @@ from maestro_env.accelerators.files.accelforge_actions import (
     action_of,
     limit_of,
     word_bits_of,
+)
+from maestro_env.accelerators.files.accelforge_document import (
+    calls_unknown,
+    counted_by_code,
+    enabled,
 )
 from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware
@@ -33,24 +36,23 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, INDEXING, LoopRules
 from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
-from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
+from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.texts.blocks import YamlBlock
 from maestro_env.base.texts.expressions import value_of
 from maestro_env.base.yaml_file import Part, read_yaml
 
-TAGS = ("Memory", "Container", "Compute", "Toll", "Network", "Storage", "Temporal", "Spatial")
+TAGS = (
+    *("Memory", "Container", "Compute", "Toll", "Network", "Array"),
+    *("Storage", "Temporal", "Spatial"),
+)
 """Tags of nodes."""
 
 # More MACs in a cycle than any PE has.
 _MOST_LANES = 4096
 # A slower clock may be more MACs in a cycle.
 _SLOWEST_MHZ = 1
-_WORDS = [f"{tensor}.bits_per_value" for tensor in ("input", "weight", "output")]
-_ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
-_COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 _ALL = frozenset(TENSORS)
-_CALL = re.compile(r"\b(?!(?:min|max|abs|ceil|floor|round)\b)[A-Za-z_][\w.]*\(")
 _SETS = {
     "All": _ALL,
     # One layer has none.
@@ -102,50 +104,37 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     Raises:
         HardwareError: it cannot be read, or says what no ``Hierarchy`` can be.
     """
-    part, nodes = _enabled(root)
-    rates = [action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
-    rate = rates[0] if rates else None
-    clock = rate if rate is not None and rate > _MOST_LANES else None
-    hertz = Fraction(1) if clock is None and rate is not None else clock
+    part, nodes = enabled(root)
+    rate = _rate(part, nodes)
+    clock = rate if rate > _MOST_LANES else None
     megahertz = None if clock is None else float(clock / 10**6)
     if megahertz is not None and megahertz < _SLOWEST_MHZ:
         part.note(
             f"{megahertz * 1e6:g} operations a second are read as one MAC at {megahertz:g} MHz"
         )
-    code = _counted_by_code([each.get("variables", YamlBlock()) for each in (root, part)])
-    found = _nodes(nodes, hertz, code)
+    code = counted_by_code([each.get("variables", YamlBlock()) for each in (root, part)])
+    found = _nodes(nodes, clock or Fraction(1), code)
     return hierarchy_of_nodes(part, found, name, word_bits_of(part), megahertz)
 
 
-def _enabled(root: Part) -> tuple[Part, list[Part]]:
-    """Return the ``arch`` of a document and its nodes, but for those that no layer enables."""
-    root.spelt("arch", "variables", "workload", "mapping", "mapper", "model", "renames", "config")
-    said = root.get("workload", YamlBlock()).get("bits_per_value", YamlBlock())
-    bits = said.get("All", str(WORD_BITS)).integer()
-    words = dict.fromkeys(_WORDS, replace(root, value=str(bits)))
-    part = root["arch"].knowing({**words, **root.get("variables", YamlBlock()).named()})
-    part.only("nodes", "variables", "extra_attributes_for_all_component_models", "version")
-    part = part.knowing(part.get("variables", YamlBlock()).named())
-    return part, [each for each in part["nodes"].items() if _is_enabled(each)]
+def _rate(part: Part, nodes: Iterable[Part]) -> Fraction:
+    """Return the operations of a compute unit in a second, or else actions of a memory."""
+    of_units = [action_of(node, "compute").rate for node in nodes if node.tag == "Compute"]
+    if of_units and of_units[0] is not None:
+        return of_units[0]
+    memories = [node for node in nodes if node.tag == "Memory"]
+    rates = [action_of(node, name).rate for node in memories for name in ("read", "write")]
+    if known := [rate for rate in rates if rate is not None]:
+        part.note("no compute unit says how long a cycle is; the fastest memory acts once in each")
+    return max(known, default=Fraction(1))
 
 
-def _is_enabled(node: Part) -> bool:
-    """Whether a node is there for layers, which have three tensors."""
-    enabled = node.get("enabled", "true")
-    text = enabled.text().strip()
-    if match := _ENABLED.fullmatch(text):
-        return bool(_COMPARED[match[1]](len(TENSORS), int(match[2])))
-    if text.lower() not in ("true", "false"):
-        enabled.fail(f"is {quoted(text)}; allowed: true, false, or such as len(All) == 3")
-    return text.lower() == "true"
-
-
-def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str]) -> Iterator[Node]:
+def _nodes(parts: Iterable[Part], hertz: Fraction, code: Collection[str]) -> Iterator[Node]:
     """Yield the nodes of a file.
 
     Args:
         parts: of the file.
-        hertz: cycles a second; None where the file does not say them.
+        hertz: cycles a second.
         code: variables that need Python code, as ``_counted_by_code`` returns them.
     """
     sets = dict(_SETS)
@@ -154,8 +143,8 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str])
             part.note("it has no main memory; one named outside, without limit and cost, is added")
             yield Node(part, [], MemoryElement(name="outside"))
         fanouts = list(_fanouts(part, sets))
-        if part.tag == "Container":
-            part.only("name", "spatial", "enabled")
+        if part.tag in ("Container", "Array"):
+            part.only("name", "spatial", "enabled", *(["nodes"] if part.tag == "Array" else []))
             yield Node(part, fanouts)
         elif part.tag == "Memory":
             memory = _memory(part, sets, hertz, code)
@@ -173,7 +162,7 @@ def _nodes(parts: Iterable[Part], hertz: Fraction | None, code: Collection[str])
             part.note("networks are not read; what passes them costs neither time nor energy")
             yield Node(part, fanouts)
         else:
-            part.fail("has no tag !Memory, !Container, !Compute, !Toll or !Network")
+            part.fail("has no tag !Memory, !Container, !Compute, !Toll, !Network or !Array")
 
 
 def _check_component(part: Part, *allowed: str) -> None:
@@ -247,7 +236,7 @@ def _units(spatial: Part) -> int:
 
 
 def _memory(
-    node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction | None, code: Collection[str]
+    node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction, code: Collection[str]
 ) -> MemoryElement:
     _check_component(node, "size", "tensors", "actions", "spatial", *_BITS)
     tensors = node.get("tensors", YamlBlock())
@@ -290,37 +279,21 @@ def _kept(node: Part, sets: Mapping[str, frozenset[str]]) -> frozenset[str]:
 def _size(part: Part, code: Collection[str]) -> int | None:
     """Return the bits of a memory; None without limit, or where Python code counts them."""
     text = part.text()
-    if _CALL.search(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
+    if calls_unknown(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
         part.note(f"Python code is not run; what it counts has no limit: line {part.line}")
         return None
     return limit_of(part, Part.integer)
 
 
-def _counted_by_code(variables: Iterable[Part]) -> set[str]:
-    """Return the variables whose expressions call functions of Python, which are not run."""
-    named = [each for part in variables for each in part.named().items()]
-    texts = {name: each.value for name, each in named if isinstance(each.value, str)}
-    found = {name for name, text in texts.items() if _CALL.search(text)}
-    while more := {
-        name
-        for name, text in texts.items()
-        if name not in found and not {*re.findall(r"\w+", text)}.isdisjoint(found)
-    }:
-        found |= more
-    return found
-
-
-def _ports(node: Part, read: Action, write: Action, hertz: Fraction | None) -> dict[str, float]:
+def _ports(node: Part, read: Action, write: Action, hertz: Fraction) -> dict[str, float]:
     """Return bits a cycle by field of a memory."""
-    if hertz is None and not read.rate is write.rate is None:
-        node.fail("has a throughput a second, where no compute unit says how long a cycle is")
     rates = {
         field: float(action.rate * action.bits / hertz)
         for field, action in (("read_bw", read), ("write_bw", write))
-        if action.rate is not None and hertz is not None
+        if action.rate is not None
     }
-    if not read.shared or not rates:
-        return rates
+    if not read.shared or len(rates) < 2:
+        return rates  # What takes no time waits for nobody.
     if rates.get("read_bw") != rates.get("write_bw"):
         shown = " and ".join(f"{field} {rate:g}" for field, rate in rates.items())
         node.fail(f"has one port, but bits a cycle of {shown}")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 Names = Callable[[str], Fraction | None]
-"""What a name stands for; None for an unknown one."""
+"""What a name, or a call of a function, stands for; None for an unknown one."""
 
 _LONGEST = 400
 _MOST_BITS = 4096
@@ -49,6 +49,7 @@ _FUNCTIONS: dict[str, Callable[..., Fraction | int]] = {
     "floor": math.floor,
     # Of one number: to digits that could be any it takes without end.
     "round": lambda number: round(number),
+    "log2": lambda number: Fraction(math.log2(number)),
 }
 
 
@@ -87,6 +88,11 @@ def _value(node: ast.expr, text: str, names: Names) -> Fraction:
             if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
                 raise ValueError("too large")
             return value
+        case ast.Call() if (called := names(ast.unparse(node))) is not None:
+            return called
+        case ast.IfExp():
+            chosen = node.body if _value(node.test, text, names) else node.orelse
+            return _value(chosen, text, names)
         case ast.Call(func=ast.Name(id=name), args=arguments):
             return Fraction(_FUNCTIONS[name](*(_value(each, text, names) for each in arguments)))
     raise ValueError("no number")

@@ -1,0 +1,135 @@
+"""The document of an ``arch``: the nodes that layers use, and what its names and functions count.
+
+Compute-in-memory macros count by Python functions of AccelForge's examples. No code is run; what
+is known of these functions is what they return here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+
+from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.two_buffers import WORD_BITS
+from maestro_env.base.errors import quoted
+from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.texts.expressions import value_of
+from maestro_env.base.yaml_file import Part
+
+_CALL = re.compile(
+    r"\b(?!(?:min|max|abs|ceil|floor|round|log2|is_hist_signed|get_array_fanout_\w+)\b)"
+    r"[A-Za-z_][\w.]*\("
+)
+_WORDS = [f"{tensor}.bits_per_value" for tensor in ("input", "weight", "output")]
+_ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
+_COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_REPEATED = re.compile(r"\[([0-9]{1,9})\] \* ([0-9]{1,4})")
+_ARRAY = re.compile(r"ARRAY_(?:COLUMNS|ROWS)$")
+
+
+def enabled(root: Part) -> tuple[Part, list[Part]]:
+    """Return the ``arch`` of a document and its nodes, but for those that no layer enables."""
+    root.spelt("arch", "variables", "workload", "mapping", "mapper", "model", "renames", "config")
+    said = root.get("workload", YamlBlock()).get("bits_per_value", YamlBlock())
+    bits = said.get("All", str(WORD_BITS)).integer()
+    words = dict.fromkeys(_WORDS, replace(root, value=str(bits)))
+    given = root.get("variables", YamlBlock()).named()
+    part = root["arch"].knowing({**words, **given})
+    part.only("nodes", "variables", "extra_attributes_for_all_component_models", "version")
+    own = part.get("variables", YamlBlock()).named()
+    calls = _counted(part.knowing(own), part["nodes"].items(), {**given, **own})
+    part = part.knowing({**own, **calls})
+    return part, [each for each in _flat(part["nodes"].items()) if _is_enabled(each)]
+
+
+def _flat(nodes: Iterable[Part]) -> Iterator[Part]:
+    """Yield the nodes of a file, those of an array one after the other, then its units.
+
+    As in AccelForge, units of an array do not multiply a memory of its own, which is one.
+    """
+    for node in nodes:
+        if node.tag == "Array":
+            node.only("name", "spatial", "nodes", "enabled")
+            node.note("where memories stand in an array is not read; each is one")
+            for each in node["nodes"].items():
+                if each.tag not in ("Memory", "Network", "Toll"):
+                    each.fail("has no tag !Memory, !Network or !Toll, as nodes of an array have")
+                yield each.without("spatial")
+        yield node
+
+
+def _is_enabled(node: Part) -> bool:
+    """Whether a node is there for layers, which have three tensors."""
+    enabled = node.get("enabled", "true")
+    text = enabled.text().strip()
+    if match := _ENABLED.fullmatch(text):
+        return bool(_COMPARED[match[1]](len(TENSORS), int(match[2])))
+    if text.lower() not in ("true", "false"):
+        enabled.fail(f"is {quoted(text)}; allowed: true, false, or such as len(All) == 3")
+    return text.lower() == "true"
+
+
+def counted_by_code(variables: Iterable[Part]) -> set[str]:
+    """Return the variables whose expressions call functions of Python, which are not run."""
+    named = [each for part in variables for each in part.named().items()]
+    texts = {name: each.value for name, each in named if isinstance(each.value, str)}
+    found = {name for name, text in texts.items() if calls_unknown(text)}
+    while more := {
+        name
+        for name, text in texts.items()
+        if name not in found and not {*re.findall(r"\w+", text)}.isdisjoint(found)
+    }:
+        found |= more
+    return found
+
+
+def calls_unknown(text: str) -> bool:
+    """Whether an expression calls a function that is not known here."""
+    return _CALL.search(text) is not None
+
+
+def _counted(part: Part, nodes: Iterable[Part], variables: Mapping[str, Part]) -> dict[str, Part]:
+    """Return the values of known functions by their calls.
+
+    Args:
+        part: the ``arch``, which knows the variables.
+        nodes: of the file, whose fan-outs are named ``..._ARRAY_ROWS`` and ``..._ARRAY_COLUMNS``.
+        variables: by name; lists are histograms of values, from the least to the largest.
+    """
+    units = {"input": Fraction(1), "output": Fraction(1)}
+    for spatial in _of_arrays(nodes):
+        shared = {spatial.get(key, "").text() for key in ("may_reuse", "reuse")}
+        for tensor in shared & units.keys():
+            units[tensor] *= value_of(spatial["fanout"].text(), part.names) or Fraction(1)
+    found = {f"get_array_fanout_reuse_{each}(spec)": number for each, number in units.items()}
+    found["get_array_fanout_total(spec)"] = units["input"] * units["output"]
+    for name, variable in variables.items():
+        histogram = _histogram(variable, variables)
+        if histogram is not None:
+            below = histogram[: len(histogram) // 2]
+            found[f"is_hist_signed({name})"] = Fraction(any(below))
+    return {call: replace(part, value=str(number)) for call, number in found.items()}
+
+
+def _of_arrays(nodes: Iterable[Part]) -> Iterator[Part]:
+    for node in nodes:
+        for spatial in node.get("spatial", []).items():
+            if _ARRAY.search(spatial["name"].text()):
+                yield spatial
+
+
+def _histogram(variable: Part, variables: Mapping[str, Part]) -> list[bool] | None:
+    """Return which counts of a histogram are not 0, or of the one that is named; None for others.
+
+    A list may be written as ``[0] * 7 + [1] * 8``.
+    """
+    named = variables.get(variable.value, variable) if isinstance(variable.value, str) else variable
+    if isinstance(named.value, list):
+        return [value_of(each.text()) != 0 for each in named.items()]
+    text = named.text().strip().removeprefix("(").removesuffix(")")
+    pieces = [_REPEATED.fullmatch(each.strip()) for each in text.split("+")]
+    found = [[piece[1] != "0"] * int(piece[2]) for piece in pieces if piece]
+    return [each for piece in found for each in piece] if len(found) == len(pieces) else None
