@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maestro_env.environments.registration import register_with_gymnasium
+from maestro_env.environments.named import register_with_gymnasium
 
 if TYPE_CHECKING:
     from maestro_env.accelerators.finding import find_hardware as find_hardware
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import NetworkError as NetworkError
     from maestro_env.base.errors import TooLongError as TooLongError
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
+    from maestro_env.environments.constructing import MaestroConstructEnv as MaestroConstructEnv
     from maestro_env.environments.env import MaestroEnv as MaestroEnv
     from maestro_env.environments.improving import MaestroImproveEnv as MaestroImproveEnv
     from maestro_env.environments.information import NOT_EVALUATED as NOT_EVALUATED
@@ -105,6 +106,7 @@ _HOME = {
     "Loop": "mapspace.mapping",
     "METRICS": "evaluation.cost",
     "MODELS": "evaluation.models",
+    "MaestroConstructEnv": "environments.constructing",
     "MaestroEnv": "environments.env",
     "MaestroEnvError": "base.errors",
     "MaestroImproveEnv": "environments.improving",

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import vector as wrappers
 
 from maestro_env.base.errors import EnvError, UnknownNameError
-from maestro_env.environments.improving_copies import MaestroImproveVectorEnv
+from maestro_env.environments.improving import MaestroImproveVectorEnv
 from maestro_env.environments.making import make_improve_vector_env
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.status import OK

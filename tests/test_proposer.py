@@ -78,7 +78,7 @@ def test_what_is_nearest_is_valid(space: MapSpace, seed: int) -> None:
 
 def test_a_batch_is_what_its_rows_are_alone() -> None:
     problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
-    native = Proposer(problem, EDP)._native
+    native = Proposer(problem, EDP).native
     networks = Networks(arrays(0)).native
     uniforms = np.random.default_rng(0).random((50, native.steps))
     together = native.propose(networks, uniforms, 1.0)[0]

@@ -1,26 +1,28 @@
-"""The environment whose steps change one mapping, parameter by parameter."""
+"""The environment whose steps change one mapping, parameter by parameter, alone and as copies."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from maestro_env.base.errors import EnvError
+from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.environments.actions import Mask, as_integers
+from maestro_env.environments.copies import Floats, Integers, LayersVectorEnv, Tried
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improvement import Copies, Options, draw_starts
-from maestro_env.environments.improving_copies import (
-    MaestroImproveVectorEnv as MaestroImproveVectorEnv,
-)
-from maestro_env.environments.task import Accelerators, episode_end, make_tasks
+from maestro_env.environments.task import Accelerators, drawn_task, episode_end, make_tasks
+from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
 from maestro_env.workloads.layer import Layer
 
@@ -195,3 +197,161 @@ class MaestroImproveEnv(MaestroEnv):
     def _require_begun(self) -> None:
         if self._log != self._log:
             raise EnvError("there is no mapping to change; call reset() before the first step")
+
+
+class MaestroImproveVectorEnv(LayersVectorEnv):
+    """Copies of ``MaestroImproveEnv`` that step together, with the same results bit for bit.
+
+    The starts are samples too.
+
+    Args:
+        evaluator: counts and evaluates the samples, or several, one for each layer.
+        num_envs: copies, up to 2^20.
+        episode_length: moves of an episode; None for 100.
+        info: ``basic``, or ``full``.
+        max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: a mode of Gymnasium, or its value.
+        budget: evaluations that the copies may take; None for all that the evaluators have left.
+        moves: as in ``MaestroImproveEnv``, like all below.
+        observation: what is seen.
+        reward: what is paid for.
+        start: what episodes begin with.
+        masks: whether ``info`` has ``action_mask``, int8[N, n].
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+        BudgetExceededError: by ``reset`` and ``step``, the budget of the evaluators is spent.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator | Sequence[Evaluator],
+        num_envs: int,
+        episode_length: int | None = None,
+        info: str = "basic",
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        budget: int | None = None,
+        moves: str = "plain",
+        observation: str = "context",
+        reward: str = "improvement",
+        start: str = "random",
+        masks: bool = False,
+    ) -> None:
+        self._set_up(num_envs, episode_length, "moves", info, max_episode_steps, autoreset_mode)
+        self._open(evaluator, budget, masks)
+        limits = (budget, *(each.budget for each in self._evaluators))
+        self._unlimited = all(each is None for each in limits)
+        self.options = Options(moves, observation, reward, start, info, masks)
+        self._copies = Copies(self._tasks, self.num_envs, self.options, self.evaluator.threads)
+        self._set_spaces(self._copies.action_space, self._copies.observation_space)
+        # Others are told of new bests alone: of many layers a step has a few mappings each.
+        self._told_all = np.array([not each.is_plain for each in self._evaluators])
+        self._leasts = np.array(self._best_objectives())
+        # The logarithm of what the rewards of each copy compare with.
+        self._logs = np.zeros(self.num_envs)
+
+    @property
+    def moves(self) -> tuple[tuple[str, str], ...]:
+        """Parameter and name of each action."""
+        return self._copies.names
+
+    def action_masks(self) -> Mask:
+        """Return which moves of each copy lead to another mapping that may be valid, bool[N, n]."""
+        self._require_begun()
+        return self._copies.native.masks()
+
+    def _now(self) -> Observations:
+        return self._copies.native.seen()
+
+    def _finished(self) -> tuple[Mask, Mask]:
+        ended = self._lengths >= self.episode_length
+        none = np.zeros(self.num_envs, dtype=np.bool_)
+        return (ended, none) if self.episode_length == 1 else (none, ended)
+
+    def _move(self, actions: Any, playing: Mask, tried: Tried) -> Floats:
+        """Make the moves of copies that the budget covers; return the rewards of all."""
+        moves = as_integers(actions, (self.num_envs,), len(self.moves))
+        native, copies = self._copies.native, self._covered(playing)
+        points = native.after(moves[:, np.newaxis])
+        began = time.perf_counter()
+        outcome = native.try_points(copies, points[copies])
+        tried.keep(copies, points, outcome)
+        self._record(copies, tried, time.perf_counter() - began)
+        logs = np.log(native.values())
+        if self.options.reward == "best":
+            logs = np.minimum(logs, self._logs)
+        rewards: Floats = self._logs - logs
+        self._logs = logs
+        return rewards
+
+    def _covered(self, playing: Mask) -> Integers:
+        """Return the first of some copies, as many as the budgets cover."""
+        if self._unlimited:
+            return np.flatnonzero(playing)
+        covered = playing & (np.cumsum(playing) <= self._end - self._used)
+        for ground, evaluator in enumerate(self._evaluators):
+            mine = covered & (self._grounds == ground)
+            covered &= ~mine | (np.cumsum(mine) <= evaluator.remaining)
+        if not covered.any():
+            raise BudgetExceededError(
+                "a step of the environments asked for, but no evaluation remains"
+            )
+        return np.flatnonzero(covered)
+
+    def _record(self, copies: Integers, tried: Tried, seconds: float) -> None:
+        """Charge the evaluator of each layer with the points that were tried of it."""
+        grounds, valid = self._grounds[copies], tried.status[copies] == OK
+        counts = np.bincount(grounds, minlength=len(self._any))
+        good = np.bincount(grounds[valid], minlength=len(self._any))
+        told = self._told_all | (self._leasts > self._least_of(copies, tried))
+        for ground in np.flatnonzero(counts).tolist():
+            evaluator, share = self._evaluators[ground], counts[ground] / len(copies)
+            evaluator.model_seconds += seconds * share
+            if not told[ground]:
+                evaluator.count(int(counts[ground]), int(good[ground]))
+                continue
+            mine = copies[grounds == ground]
+            status = tried.status[mine].astype(np.uint8)
+            evaluator.record(tried.points[mine], Batch(tried.values[mine], status))
+        self._leasts = np.array(self._best_objectives()) if told.any() else self._leasts
+
+    def _least_of(self, copies: Integers, tried: Tried) -> Floats:
+        """Return the least value that was tried of each layer."""
+        least = np.full(len(self._any), math.inf)
+        np.minimum.at(least, self._grounds[copies], tried.values[copies])
+        return least
+
+    def _start(self, copies: Integers, indices: Sequence[int], tried: Tried) -> None:
+        native = self._copies.native
+        grounds, starts = self._grounds[copies], native.present()[copies]
+        try:
+            grounds, starts = self._drawn(copies, indices)
+        except BudgetExceededError:
+            # What the last steps have found counts, though no new episode can begin.
+            if (grounds < 0).any():
+                raise
+        self._grounds[copies] = grounds
+        native.place(copies, grounds)
+        # Their samples are counted already.
+        outcome = native.try_points(copies, starts)
+        tried.keep(copies, native.present(), outcome)
+        self._logs[copies] = np.log(outcome[0])
+
+    def _drawn(self, copies: Integers, indices: Sequence[int]) -> tuple[Integers, Points]:
+        """Draw a task, and a valid vector of it, for each of some copies."""
+        generators = [self._generators[copy] for copy in copies.tolist()]
+        grounds = np.array([drawn_task(indices, each) for each in generators])
+        starts = np.empty((len(copies), len(self.space.sizes)), dtype=np.int32)
+        for ground in np.unique(grounds).tolist():
+            mine = np.flatnonzero(grounds == ground)
+            starts[mine] = self._draw_on(ground, [generators[each] for each in mine.tolist()])
+        return grounds, starts
+
+    def _draw_on(self, ground: int, generators: Sequence[np.random.Generator]) -> Points:
+        evaluator = self._evaluators[ground]
+
+        def status(points: Points) -> NDArray[np.uint8]:
+            return evaluator.evaluate(points).status
+
+        return draw_starts(self._tasks[ground], generators, status, self.options.start)

@@ -17,9 +17,9 @@ from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.registry import look_up
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
+from maestro_env.environments.constructing import MaestroConstructEnv, MaestroConstructVectorEnv
 from maestro_env.environments.env import MaestroEnv
-from maestro_env.environments.improving import MaestroImproveEnv
-from maestro_env.environments.improving_copies import MaestroImproveVectorEnv
+from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
@@ -95,6 +95,25 @@ def make_improve_vector_env(
         max_episode_steps=max_episode_steps,
         autoreset_mode=autoreset_mode,
         **asdict(single.options),
+    )
+
+
+def make_construct_vector_env(
+    num_envs: int = 1,
+    threads: int | None = None,
+    max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **arguments: Any,
+) -> MaestroConstructVectorEnv:
+    """Make copies of a ``MaestroConstructEnv``, as ``make_improve_vector_env`` does."""
+    single = MaestroConstructEnv(**arguments)
+    return MaestroConstructVectorEnv(
+        _evaluators(single, num_envs, threads),
+        num_envs,
+        single.info,
+        max_episode_steps,
+        autoreset_mode,
+        single.masks,
     )
 
 
@@ -209,26 +228,42 @@ def between(rng: Random, least: int, most: int) -> int:
     return round(exp(rng.uniform(log(least), log(most))))
 
 
-def make_named_env(named: str, **arguments: Any) -> MaestroImproveEnv:
-    """Make the ``MaestroImproveEnv`` that an id names; ``gymnasium.make`` calls this.
+def make_named_env(named: str, **arguments: Any) -> MaestroImproveEnv | MaestroConstructEnv:
+    """Make the environment that an id names; ``gymnasium.make`` calls this.
 
     Args:
         named: the id.
-        **arguments: those of ``MaestroImproveEnv``, but for layers, hardware and objective.
+        **arguments: those of the environment, but for layers, hardware and objective.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
-    return MaestroImproveEnv(**_arguments(named, arguments))
+    if _constructs(named):
+        return MaestroConstructEnv(**_arguments(named, "MaestroConstruct-v1", arguments))
+    return MaestroImproveEnv(**_improving(named, arguments))
 
 
-def make_named_vector_env(named: str, **arguments: Any) -> MaestroImproveVectorEnv:
+def make_named_vector_env(
+    named: str, **arguments: Any
+) -> MaestroImproveVectorEnv | MaestroConstructVectorEnv:
     """Make copies, as ``make_improve_vector_env`` does; ``gymnasium.make_vec`` calls this."""
-    return make_improve_vector_env(**_arguments(named, arguments))
+    if _constructs(named):
+        return make_construct_vector_env(**_arguments(named, "MaestroConstruct-v1", arguments))
+    return make_improve_vector_env(**_improving(named, arguments))
 
 
-def _arguments(named: str, others: dict[str, Any]) -> dict[str, Any]:
+def _constructs(named: str) -> bool:
     what = look_up("id", named, NAMED)
+    return isinstance(what, Context) and what.task == "construct"
+
+
+def _improving(named: str, others: dict[str, Any]) -> dict[str, Any]:
+    return {"episode_length": EPISODE_LENGTH} | _arguments(named, "MaestroImprove-v1", others)
+
+
+def _arguments(named: str, general: str, others: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a general id that another one names."""
+    what = NAMED[named]
     fixed: dict[str, Any]
     if isinstance(what, Context):
         hardware = what.hardware or [hardware for _, hardware in wide_pairs()]
@@ -241,9 +276,9 @@ def _arguments(named: str, others: dict[str, Any]) -> dict[str, Any]:
         if name in others:
             raise EnvError(
                 f"{name} is {quoted(others[name])}; allowed: none, as {named} says what it is; "
-                "MaestroImprove-v1 takes it"
+                f"{general} takes it"
             )
-    return {**fixed, "episode_length": EPISODE_LENGTH, **others}
+    return fixed | others
 
 
 def _convolutions(layers: Iterable[Layer]) -> dict[str, Layer]:

@@ -1,12 +1,16 @@
-"""The tasks that have names: ids of Gymnasium's registry.
+"""The environments' ids in Gymnasium's registry, and the tasks that have names there.
 
-It imports nothing heavy: the ids are registered whenever gymnasium is imported.
+Importing gymnasium here would slow the start of ``maestro-compat`` several times. So the ids are
+registered when something else imports it, whichever of the two packages is imported first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 
 from maestro_env.accelerators.held import HELD_HARDWARE
 
@@ -85,17 +89,19 @@ class Context:
             (``wide_pairs``), else layers are of the zoo.
         held: whether the layers are those of ``HELD_NETWORK``, or all others.
         fifth: of the others, whether it has every fifth one, or those between; None for both.
+        task: ``transfer``, where mappings are improved, or ``construct``.
     """
 
     name: str
     hardware: str | None
     held: bool = False
     fifth: bool | None = None
+    task: str = "transfer"
 
     @property
     def id(self) -> str:
         """What ``gymnasium.make`` takes."""
-        return f"{NAMESPACE}/transfer-{self.name}-v1"
+        return f"{NAMESPACE}/{self.task}-{self.name}-v1"
 
 
 HELD_NETWORK = "mobilenetv2"
@@ -108,6 +114,67 @@ CONTEXTS = (
     Context("both", HELD_HARDWARE, held=True),
 )
 
-_EVERY: tuple[NamedTask | Context, ...] = (*TASKS, *CHIP_TASKS, *CONTEXTS)
+CONSTRUCTED = tuple(replace(each, task="construct") for each in CONTEXTS)
+"""The same layers and accelerators, where a policy constructs mappings."""
+
+_EVERY: tuple[NamedTask | Context, ...] = (*TASKS, *CHIP_TASKS, *CONTEXTS, *CONSTRUCTED)
 NAMED: Mapping[str, NamedTask | Context] = {each.id: each for each in _EVERY}
 """All of them by their ids."""
+
+
+def register_with_gymnasium() -> None:
+    """Register now if gymnasium is imported, else as soon as it is."""
+    if "gymnasium" in sys.modules:
+        _register()
+    else:
+        sys.meta_path.insert(0, _GymnasiumWatcher())
+
+
+def _register() -> None:
+    import gymnasium
+
+    for version, name in enumerate(("MaestroEnvV0", "MaestroEnv")):
+        gymnasium.register(
+            id=f"MaestroEnv-v{version}",
+            entry_point=f"maestro_env.environments.env:{name}",
+            vector_entry_point="maestro_env.environments.making:make_vector_env",
+        )
+    gymnasium.register(
+        id="MaestroImprove-v1",
+        entry_point="maestro_env.environments.improving:MaestroImproveEnv",
+        vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
+    )
+    gymnasium.register(
+        id="MaestroConstruct-v1",
+        entry_point="maestro_env.environments.constructing:MaestroConstructEnv",
+        vector_entry_point="maestro_env.environments.making:make_construct_vector_env",
+    )
+    for named in NAMED:
+        gymnasium.register(
+            id=named,
+            entry_point="maestro_env.environments.making:make_named_env",
+            vector_entry_point="maestro_env.environments.making:make_named_vector_env",
+            kwargs={"named": named},
+        )
+
+
+class _GymnasiumWatcher:
+    """Finds one module. It has no base class, because importing that would be slow too."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            execute(module)
+            _register()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -63,9 +63,13 @@ class Task(Recomputed):
     @cached_property
     def reference(self) -> float:
         """The objective that earns 1: that of a typical random mapping, else the lower bound."""
+        return self.problem.typical(self.objective) or self.lower_bound
+
+    @cached_property
+    def lower_bound(self) -> float:
+        """The product of the lower bounds of the objective's figures, of those that have one."""
         bounds = self.problem.lower_bounds
-        known = [bounds[name] for name in self.objective.factors if name in bounds]
-        return self.problem.typical(self.objective) or math.prod(known)
+        return math.prod(bounds[name] for name in self.objective.factors if name in bounds)
 
     @cached_property
     def first(self) -> Observations:

@@ -24,6 +24,9 @@ STATE: int = _native.PRIOR_STATE
 FEATURES: int = _native.PRIOR_FEATURES
 """Numbers that describe an option."""
 
+OPTIONS: int = _native.PRIOR_OPTIONS
+"""The most options that a decision has."""
+
 Drawn = tuple[Points, NDArray[np.float64]]
 """Vectors, int32[N, D], and logarithms of their probabilities, float64[N]."""
 
@@ -62,7 +65,7 @@ class Proposer:
         space = problem.space
         seen = context(space.layer, space.hardware, objective)
         try:
-            self._native = _native.PriorProposer(
+            self.native = _native.PriorProposer(
                 problem.model, space.layer.native, space.hardware.native, space.native, seen
             )
         except ValueError as error:
@@ -70,7 +73,7 @@ class Proposer:
 
     def greedy(self, networks: Networks) -> Drawn:
         """Return the mapping whose decisions are each the likeliest, as ``draw`` does."""
-        return self._native.propose(networks.native, np.zeros((1, self._native.steps)), 0.0)
+        return self.native.propose(networks.native, np.zeros((1, self.native.steps)), 0.0)
 
     def draw(
         self, networks: Networks, n: int, rng: np.random.Generator, temperature: float = 1.0
@@ -79,12 +82,12 @@ class Proposer:
 
         Returns vectors, int32[n, D], and logarithms of their probabilities, float64[n].
         """
-        uniforms = rng.random((n, self._native.steps))
-        return self._native.propose(networks.native, uniforms, temperature)
+        uniforms = rng.random((n, self.native.steps))
+        return self.native.propose(networks.native, uniforms, temperature)
 
     def nearest(self, points: Points) -> Points:
         """Return, of int32[N, D] vectors, the nearest ones that a policy can propose."""
-        return self._native.trace(np.ascontiguousarray(points))[0]
+        return self.native.trace(np.ascontiguousarray(points))[0]
 
     def trace(self, points: Points) -> Trace:
         """Return the decisions that lead to int32[N, D] vectors, or near them, row by row.
@@ -93,4 +96,4 @@ class Proposer:
         is chosen, the number of options, the state before it, float32[R, S], and the features of
         all options of all rows, float32[T, F].
         """
-        return self._native.trace(np.ascontiguousarray(points))[1:]
+        return self.native.trace(np.ascontiguousarray(points))[1:]

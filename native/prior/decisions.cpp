@@ -277,6 +277,17 @@ void Decisions::finish(Partial& partial) const {
   }
 }
 
+std::size_t Decisions::advance(std::size_t at, Partial& partial, Options& options) {
+  for (; at < steps_.size(); ++at) {
+    list(steps_[at], partial, options);
+    if (options.count > 1) return at;
+    if (options.count == 1) take(steps_[at], options.value[0], partial);
+  }
+  options.count = 0;
+  finish(partial);
+  return at;
+}
+
 int Decisions::chosen(const Step& step, const Partial& partial, const std::int32_t* point,
                       const Options& options) const {
   const std::int64_t* first = options.value.data();

@@ -75,6 +75,9 @@ class Decisions {
   void take(const Step& step, std::int64_t value, Partial& partial) const;
   // Writes the orders.
   void finish(Partial& partial) const;
+  // Goes on from a step to the next one that leaves a choice, whose options are listed. Where there
+  // is none, nothing is, and the mapping is finished.
+  std::size_t advance(std::size_t at, Partial& partial, Options& options);
   // What a complete point chooses in this step, as near as the options come.
   int chosen(const Step& step, const Partial& partial, const std::int32_t* point,
              const Options& options) const;

@@ -64,16 +64,9 @@ void Proposer::propose(std::shared_ptr<const Networks> networks, const double* u
 // Goes on to the next decision that leaves a choice, and scores its options.
 std::unique_ptr<Proposer::Node> Proposer::grow(std::size_t at, Partial partial) {
   Options options;
-  for (; at < steps(); ++at) {
-    decisions_.list(decisions_.steps()[at], partial, options);
-    if (options.count > 1) break;
-    if (options.count == 1) decisions_.take(decisions_.steps()[at], options.value[0], partial);
-  }
+  at = decisions_.advance(at, partial, options);
   auto node = std::make_unique<Node>(Node{at, std::move(partial), {}, {}, {}, {}, 0, 0});
-  if (at == steps()) {
-    decisions_.finish(node->partial);
-    return node;
-  }
+  if (at == steps()) return node;
   const Step& step = decisions_.steps()[at];
   const auto count = static_cast<std::size_t>(options.count);
   std::array<float, kStateSize> state;

@@ -28,7 +28,9 @@ class Proposer {
   Proposer& operator=(const Proposer&) = delete;
 
   const MapSpace& space() const { return masks_.space(); }
-  std::size_t context_size() const { return context_.size(); }
+  const std::vector<float>& context() const { return context_; }
+  // For whoever decides in place of networks.
+  Decisions& decisions() { return decisions_; }
   // Numbers that a mapping is drawn by.
   std::size_t steps() const { return decisions_.steps().size(); }
 

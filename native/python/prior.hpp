@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "../evaluate/models.hpp"
+#include "../prior/construction.hpp"
 #include "../prior/proposer.hpp"
 #include "../prior/variants.hpp"
 #include "hardware.hpp"
+#include "moves.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
 #include "random.hpp"
@@ -70,7 +72,7 @@ inline py::tuple propose(Proposer& proposer, const std::shared_ptr<Networks>& ne
     throw std::invalid_argument("a point is drawn by " + std::to_string(steps) + " numbers, got " +
                                 described(uniforms));
   }
-  if (networks->widths().context != proposer.context_size()) {
+  if (networks->widths().context != proposer.context().size()) {
     throw std::invalid_argument("the networks read another context");
   }
   const auto width = static_cast<py::ssize_t>(proposer.space().parameters.size());
@@ -94,6 +96,70 @@ inline py::tuple trace(Proposer& proposer, const PointArray& given) {
                         as_array(rows.states, {count, prior::kStateSize}),
                         as_array(rows.features, {options, prior::kFeatures}));
 }
+
+// Copies that make mappings decision by decision.
+class NamedConstruction {
+ public:
+  NamedConstruction(prior::Construction::Grounds grounds, std::int64_t count)
+      : construction_(std::move(grounds), count) {}
+
+  // Begins a mapping in copies int64[K], each on one of the grounds int64[K].
+  void begin(const Indices& copies, const Indices& grounds) {
+    require_shape(grounds, {copies.size()});
+    const auto chosen = span_of(copies, count()), on = span_of(grounds, construction_.grounds());
+    for (std::size_t k = 0; k < chosen.size(); ++k) construction_.begin(chosen[k], on[k]);
+  }
+  // Takes options int64[K] in copies int64[K]; returns which mappings are complete, bool[K].
+  py::array_t<bool> choose(const Indices& copies, const Indices& options) {
+    require_shape(options, {copies.size()});
+    const auto chosen = span_of(copies, count()), taken = span_of(options, prior::kMaxOptions);
+    auto complete = new_array<bool>(Shape<1>{copies.size()});
+    for (std::size_t k = 0; k < chosen.size(); ++k) {
+      require_begun(chosen[k]);
+      construction_.choose(chosen[k], taken[k]);
+      complete.mutable_data()[k] = construction_.options(chosen[k]) == 0;
+    }
+    return complete;
+  }
+  // Of copies int64[K]: what is seen, float32[K, n], which options there are, bool[K, options], and
+  // the points so far, int32[K, D].
+  std::int64_t width() const { return construction_.seen_width(); }
+  py::array_t<float> seen(const Indices& copies) const {
+    return rows<float>(copies, construction_.seen_width(),
+                       [&](auto copy, float* to) { construction_.see(copy, to); });
+  }
+  py::array_t<bool> masks(const Indices& copies) const {
+    return rows<bool>(copies, prior::kMaxOptions, [&](auto copy, bool* to) {
+      const int options = construction_.options(copy);
+      std::fill_n(std::fill_n(to, options, true), prior::kMaxOptions - options, false);
+    });
+  }
+  PointArray points(const Indices& copies) const {
+    return rows<std::int32_t>(copies, construction_.width(), [&](auto copy, std::int32_t* to) {
+      std::copy_n(construction_.point(copy), construction_.width(), to);
+    });
+  }
+
+ private:
+  std::int64_t count() const { return construction_.count(); }
+  void require_begun(std::int64_t copy) const {
+    if (!construction_.begun(copy)) throw std::invalid_argument("a copy has no ground yet");
+  }
+  template <typename T, typename Write>
+  py::array_t<T, py::array::c_style> rows(const Indices& copies, py::ssize_t width,
+                                          const Write& write) const {
+    auto found = new_array<T>(Shape<2>{copies.size(), width});
+    T* to = found.mutable_data();
+    for (const std::int64_t copy : span_of(copies, count())) {
+      require_begun(copy);
+      write(copy, to);
+      to += width;
+    }
+    return found;
+  }
+
+  prior::Construction construction_;
+};
 
 // Draws so many variants of rows of choices, the best first.
 inline PointArray draw_variants(const prior::Variants& variants, const AnyIntegers& best,
@@ -135,12 +201,13 @@ inline void bind_prior(py::module_& module) {
   module.attr("PRIOR_DECISIONS") = int{prior::kDecisions};
   module.attr("PRIOR_STATE") = prior::kStateSize;
   module.attr("PRIOR_FEATURES") = prior::kFeatures;
+  module.attr("PRIOR_OPTIONS") = prior::kMaxOptions;
   py::class_<Networks, std::shared_ptr<Networks>>(module, "PriorNetworks")
       .def(py::init(&make_networks), py::arg("arrays"));
-  py::class_<Proposer>(module, "PriorProposer")
+  py::class_<Proposer, std::shared_ptr<Proposer>>(module, "PriorProposer")
       .def(py::init([](const std::string& model, const NamedLayer& layer, const Hardware& hardware,
                        const NamedSpace& space, const FloatArray& context) {
-             return std::make_unique<Proposer>(
+             return std::make_shared<Proposer>(
                  make_model(model, layer.layer, hardware), space.space, layer.layer, hardware,
                  std::vector<float>(context.data(), context.data() + context.size()));
            }),
@@ -149,6 +216,15 @@ inline void bind_prior(py::module_& module) {
       .def_property_readonly("steps", &Proposer::steps)
       .def("propose", &propose, py::arg("networks"), py::arg("uniforms"), py::arg("temperature"))
       .def("trace", &trace, py::arg("points"));
+  py::class_<NamedConstruction>(module, "Construction")
+      .def(py::init<prior::Construction::Grounds, std::int64_t>(), py::arg("grounds"),
+           py::arg("count"))
+      .def("begin", &NamedConstruction::begin, py::arg("copies"), py::arg("grounds"))
+      .def("choose", &NamedConstruction::choose, py::arg("copies"), py::arg("options"))
+      .def_property_readonly("width", &NamedConstruction::width)
+      .def("seen", &NamedConstruction::seen, py::arg("copies"))
+      .def("masks", &NamedConstruction::masks, py::arg("copies"))
+      .def("points", &NamedConstruction::points, py::arg("copies"));
   py::class_<prior::Variants>(module, "Variants")
       .def(py::init([](const NamedSpace& space, const std::vector<std::int64_t>& extents,
                        std::int64_t pes) {
