@@ -696,6 +696,10 @@ def test_a_failed_search_names_its_problem(capsys: pytest.CaptureFixture[str]) -
     assert run("--seeds=1", method="toys_of_mine:Lazy") == 1
     told = "net.csv, seed 0: SearchError: net_l0 on unlimited, latency: UnspentError: it spent 0 of"
     assert told in capsys.readouterr().err
+    run(out="good")
+    assert score("out", "good") == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "not scored: toys_of_mine:Lazy; in every seed searches are missing or failed" in printed
 
 
 def test_a_method_says_what_it_has_learnt_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,16 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import maestro_env
-from maestro_env.base.errors import ArgumentTypeError, EnvError
+from maestro_env.base.errors import ArgumentTypeError, EnvError, UnknownNameError
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.making import PAIRS, context_layers, wide_pairs
-from maestro_env.environments.named import CHIP_TASKS, CONTEXTS, EPISODE_LENGTH, TASKS
+from maestro_env.environments.named import (
+    CHIP_TASKS,
+    CONSTRUCTED,
+    CONTEXTS,
+    EPISODE_LENGTH,
+    TASKS,
+)
 from maestro_env.experiments.problems.drawn import HELD_MACHINE
 from maestro_env.experiments.problems.splits import named_problems
 from maestro_env.workloads.finding import models
@@ -118,6 +124,14 @@ def test_what_a_name_says_cannot_be_changed(name: str, make: Callable[..., objec
     for what in ("layer", "layers", "hardware", "objective"):
         with pytest.raises(EnvError, match=f"{what} is 'cloud'; allowed: none, as {name} says"):
             make(name, **{what: "cloud"})
+
+
+@pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+def test_unknown_arguments_are_refused(make: Callable[..., object]) -> None:
+    general = ["MaestroEnv-v1", "MaestroImprove-v1", "MaestroConstruct-v1"]
+    for name in (*general, *FIXED, CONSTRUCTED[0].id):
+        with pytest.raises(UnknownNameError, match=r"argument of Maestro\w+ 'lyer': .*layer"):
+            make(name, lyer="resnet18_l2")
 
 
 @pytest.mark.parametrize(

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
+from inspect import signature
 from math import exp, log
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gymnasium.vector import AutoresetMode
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer
-from maestro_env.base.errors import EnvError, quoted
+from maestro_env.base.errors import EnvError, UnknownNameError, quoted
 from maestro_env.base.registry import look_up
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.constructing import MaestroConstructEnv, MaestroConstructVectorEnv
-from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv, MaestroEnvV0
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, Context
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
@@ -32,12 +33,28 @@ from maestro_env.workloads.layer import Layer
 if TYPE_CHECKING:
     from maestro_env.environments.parallel import MaestroImproveParallelEnv, MaestroParallelEnv
 
+Made = TypeVar("Made", bound=MaestroEnv)
+
 PAIRS = 272
 """Layers with an accelerator each."""
 
 _MOST_MACS = 2 * 10**10
 # As often as they stand here.
 _WINDOWS, _STRIDES = (1, 1, 1, 3, 3, 5, 7), (1, 1, 1, 2)
+
+
+def _make(kind: Callable[..., Made], **arguments: Any) -> Made:
+    known = signature(kind).parameters
+    for name in sorted(arguments.keys() - known.keys()):
+        raise UnknownNameError(f"argument of {kind.__name__}", name, known)
+    return kind(**arguments)
+
+
+# What ``gymnasium.make`` calls.
+make_env = partial(_make, MaestroEnv)
+make_env_v0 = partial(_make, MaestroEnvV0)
+make_improve_env = partial(_make, MaestroImproveEnv)
+make_construct_env = partial(_make, MaestroConstructEnv)
 
 
 def make_vector_env(
@@ -62,7 +79,7 @@ def make_vector_env(
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
-    single = MaestroEnv(**arguments)
+    single = make_env(**arguments)
     return MaestroVectorEnv(
         _evaluators(single, num_envs, threads),
         num_envs,
@@ -87,7 +104,7 @@ def make_improve_vector_env(
 
     With ``layers`` each copy draws its own. Autoreset may be ``DISABLED`` too.
     """
-    single = MaestroImproveEnv(**arguments)
+    single = make_improve_env(**arguments)
     return MaestroImproveVectorEnv(
         _evaluators(single, num_envs, threads),
         num_envs,
@@ -106,7 +123,7 @@ def make_construct_vector_env(
     **arguments: Any,
 ) -> MaestroConstructVectorEnv:
     """Make copies of a ``MaestroConstructEnv``, as ``make_improve_vector_env`` does."""
-    single = MaestroConstructEnv(**arguments)
+    single = make_construct_env(**arguments)
     return MaestroConstructVectorEnv(
         _evaluators(single, num_envs, threads),
         num_envs,
@@ -148,7 +165,7 @@ def parallel_env(
     """
     from maestro_env.environments.parallel import MaestroParallelEnv
 
-    return MaestroParallelEnv(MaestroEnv(**arguments), groups, masks)
+    return MaestroParallelEnv(make_env(**arguments), groups, masks)
 
 
 def parallel_improve_env(
@@ -166,7 +183,7 @@ def parallel_improve_env(
     """
     from maestro_env.environments.parallel import MaestroImproveParallelEnv
 
-    return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups, masks)
+    return MaestroImproveParallelEnv(make_improve_env(**arguments), groups, masks)
 
 
 def context_layers(context: Context) -> list[Layer]:
@@ -239,8 +256,8 @@ def make_named_env(named: str, **arguments: Any) -> MaestroImproveEnv | MaestroC
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
     if _constructs(named):
-        return MaestroConstructEnv(**_arguments(named, "MaestroConstruct-v1", arguments))
-    return MaestroImproveEnv(**_improving(named, arguments))
+        return make_construct_env(**_arguments(named, "MaestroConstruct-v1", arguments))
+    return make_improve_env(**_improving(named, arguments))
 
 
 def make_named_vector_env(

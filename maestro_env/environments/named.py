@@ -133,27 +133,28 @@ def register_with_gymnasium() -> None:
 def _register() -> None:
     import gymnasium
 
-    for version, name in enumerate(("MaestroEnvV0", "MaestroEnv")):
+    making = "maestro_env.environments.making"
+    for version, name in enumerate(("make_env_v0", "make_env")):
         gymnasium.register(
             id=f"MaestroEnv-v{version}",
-            entry_point=f"maestro_env.environments.env:{name}",
-            vector_entry_point="maestro_env.environments.making:make_vector_env",
+            entry_point=f"{making}:{name}",
+            vector_entry_point=f"{making}:make_vector_env",
         )
     gymnasium.register(
         id="MaestroImprove-v1",
-        entry_point="maestro_env.environments.improving:MaestroImproveEnv",
-        vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
+        entry_point=f"{making}:make_improve_env",
+        vector_entry_point=f"{making}:make_improve_vector_env",
     )
     gymnasium.register(
         id="MaestroConstruct-v1",
-        entry_point="maestro_env.environments.constructing:MaestroConstructEnv",
-        vector_entry_point="maestro_env.environments.making:make_construct_vector_env",
+        entry_point=f"{making}:make_construct_env",
+        vector_entry_point=f"{making}:make_construct_vector_env",
     )
     for named in NAMED:
         gymnasium.register(
             id=named,
-            entry_point="maestro_env.environments.making:make_named_env",
-            vector_entry_point="maestro_env.environments.making:make_named_vector_env",
+            entry_point=f"{making}:make_named_env",
+            vector_entry_point=f"{making}:make_named_vector_env",
             kwargs={"named": named},
         )
 

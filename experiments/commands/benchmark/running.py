@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -82,7 +82,7 @@ def score(config: Any) -> int:
     }
     shown = [
         *(standings(of_kind, kind) for kind, of_kind in kinds.items()),
-        _cards(entries, names),
+        _cards(entries, names, every),
         proofs(problems, optima),
     ]
     more = [table for kind, of_kind in kinds.items() for table in _more(of_kind, kind, optima)]
@@ -122,14 +122,21 @@ def _more(every: Sequence[Scores], kind: str, optima: OptimaByProblem) -> Iterat
         yield replace(table, title=f"{table.title} ({kind})")
 
 
-def _cards(entries: Sequence[Entry], names: dict[Entry, str]) -> Table:
-    """Return what the cards say."""
+def _cards(
+    entries: Sequence[Entry], names: dict[Entry, str], every: Mapping[Entry, Scores]
+) -> Table:
+    """Return what the cards say, and which entries have no scores."""
     rows = [
         (names[each], each.card.authors, each.card.code, each.card.training, str(each.hidden_runs))
         for each in entries
     ]
     left = ("method", "authors", "code", "learnt from")
-    return Table("Entries", left, ("hidden runs",), rows)
+    without = ", ".join(names[each] for each in entries if each not in every)
+    note = (
+        f"not scored: {without}; in every seed searches are missing or failed, and what made the "
+        "entry makes them or says why not"
+    )
+    return Table("Entries", left, ("hidden runs",), rows, note if without else "")
 
 
 def _names(entries: Sequence[Entry]) -> dict[Entry, str]:
