@@ -16,9 +16,11 @@ from test_hierarchy_bounds import limited, random_mapping
 
 from maestro_env.accelerators.hierarchy import FanoutElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.hierarchy.cost_floors import tensor_words
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.relaxed import EXACT, HANDY, Relaxation, Weights
 from maestro_env.mappers import make_mapper
@@ -153,6 +155,38 @@ def test_no_mapping_of_a_chip_is_below(layers: int, chip: str) -> None:
             assert not below(sound, units, mapping, cost, rng), mapping
             assert not (divides and below(dividing, units, mapping, cost, rng)), mapping
     assert looked_at > 6 * layers
+
+
+@given(st.integers(0, 2**32))
+def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
+    rng = random.Random(seed)
+    row = random_row(rng)
+    evaluator = limited(rng, evaluator_of(row))
+    elements, _ = evaluator.hierarchy.native()
+    fanouts = [e for e, each in enumerate(elements) if "size" in each]
+    lacking = [["K"], ["N", "P", "Q"], ["C", "R", "S"]]
+
+    def at_work(units: np.ndarray, of: list[int], tensor: int) -> int:
+        found = 1
+        for dim in map(DIMS.index, lacking[tensor]):
+            of_dim = 1
+            for fanout in reversed(of):
+                of_dim = int(units[0, fanouts.index(fanout), dim] - 1) * of_dim + 1
+            found *= of_dim
+        return found
+
+    for _ in range(20):
+        mapping = random_mapping(rng, row)
+        cost, _ = evaluator.evaluate(mapping)
+        units, _ = tuple_of(evaluator, mapping)
+        if cost is None or units is None:
+            continue
+        words = tensor_words(evaluator.shape)
+        for moved, (tensor, parent, child, _) in zip(cost.traffic, evaluator.prices, strict=False):
+            outside = [f for f in fanouts if f < child]
+            apart = [f for f in outside if f < parent or not elements[f]["together"][tensor]]
+            assert moved.child_words >= words[tensor] * at_work(units, outside, tensor)
+            assert moved.parent_words >= words[tensor] * at_work(units, apart, tensor)
 
 
 def test_several_tuples_are_bounded_together() -> None:

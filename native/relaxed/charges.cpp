@@ -19,7 +19,9 @@ void Charges::set(const Box& box, const Weights& weights) {
   box_ = &box;
   weights_ = &weights;
   fresh_.clear();
+  least_.clear();
   for (const hierarchy::Boundary& each : problem_.boundaries) {
+    least_.push_back(least(each));
     fresh_.push_back(static_cast<double>(problem_.words[kOutput]));
     for (const int d : {kLoopC, kLoopR, kLoopS}) {
       fresh_.back() *= most_units(0, each.parent, kTensors, d);
@@ -39,9 +41,32 @@ double Charges::price(std::size_t boundary, Words words) const {
          back * (fills + carried);
 }
 
-double Charges::once(std::size_t boundary) const {
-  const auto words = static_cast<double>(problem_.words[problem_.boundaries[boundary].tensor]);
-  return price(boundary, {words, words});
+double Charges::once(std::size_t boundary) const { return price(boundary, least_[boundary]); }
+
+// Of each word one at least for every unit that works on it (P12).
+Charges::Words Charges::least(const hierarchy::Boundary& boundary) const {
+  const auto words = static_cast<double>(problem_.words[boundary.tensor]);
+  Words found{words, words};
+  for (int d = 0; d < kLoops; ++d) {
+    if (!has(kLacking[boundary.tensor], static_cast<LoopId>(d))) continue;
+    found.parent *= static_cast<double>(at_work(boundary, 0, d, true));
+    found.child *= static_cast<double>(at_work(boundary, 0, d, false));
+  }
+  return found;
+}
+
+// Units of a dimension at the fan-outs from an element to the child that work at least, all or
+// those that the parent serves apart: of nested shares the last may have but one (P6).
+std::int64_t Charges::at_work(const hierarchy::Boundary& boundary, int first, int dim,
+                              bool apart) const {
+  const auto& [tensor, parent, child] = boundary;
+  std::int64_t units = 1;
+  for (int f = std::min(child, problem_.elements()) - 1; f >= first; --f) {
+    if (problem_.is_memory(f)) continue;
+    if (apart && f >= parent && problem_.together(f, tensor)) continue;
+    units = (box_->units[f].least[dim] - 1) * units + 1;
+  }
+  return units;
 }
 
 // The product of the units of a dimension at some fan-outs at most; of a tensor where they share.
@@ -97,7 +122,7 @@ double Charges::at_mac() const {
 
 // By the tile that the loops of a memory make (P2, P6).
 Charges::Counted Charges::count(std::size_t boundary, int memory) const {
-  const auto& [tensor, parent, child] = problem_.boundaries[boundary];
+  const auto [tensor, parent, _] = problem_.boundaries[boundary];
   Counted counted;
   for (int f = parent; f < memory; ++f) {
     if (!problem_.is_memory(f) && problem_.together(f, tensor)) {
@@ -105,14 +130,8 @@ Charges::Counted Charges::count(std::size_t boundary, int memory) const {
     }
   }
   for (int d = 0; d < kLoops; ++d) {
-    // Units that work at least: of nested shares the last may have but one.
-    std::int64_t below = 1, apart = 1;
-    for (int f = std::min(child, problem_.elements()) - 1; f >= memory; --f) {
-      if (problem_.is_memory(f)) continue;
-      const std::int64_t whole = box_->units[f].least[d] - 1;
-      below = whole * below + 1;
-      if (f < parent || !problem_.together(f, tensor)) apart = whole * apart + 1;
-    }
+    const std::int64_t below = at_work(problem_.boundaries[boundary], memory, d, false);
+    const std::int64_t apart = at_work(problem_.boundaries[boundary], memory, d, true);
     const double shared = memory > parent ? most_units(parent, memory, tensor, d) : 1;
     for (const Class& tile : grid_.classes(d)) {
       const auto chunks = [&](std::int64_t units) {
@@ -159,25 +178,26 @@ double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLo
   return chunks[kLoopK][index[kLoopK]] * words;
 }
 
-Charges::Words Charges::moved(TensorId tensor, const Counted& counted,
+Charges::Words Charges::moved(std::size_t boundary, const Counted& counted,
                               const std::array<std::int32_t, kLoops>& index) const {
-  const auto least = static_cast<double>(problem_.words[tensor]);
+  const TensorId tensor = problem_.boundaries[boundary].tensor;
+  const Words& least = least_[boundary];
   if (tensor == kInput) {
     const Counts& extent = problem_.shape.extent;
     const auto planes = static_cast<double>(extent[kLoopN] * extent[kLoopG] * extent[kLoopC]);
-    return {std::max(least, planes * windows(counted.parents, index)),
-            std::max(least, planes * windows(counted.children, index))};
+    return {std::max(least.parent, planes * windows(counted.parents, index)),
+            std::max(least.child, planes * windows(counted.children, index))};
   }
-  Words words{least, least};
-  double alone = least / counted.sharing;
+  const auto all = static_cast<double>(problem_.words[tensor]);
+  Words words{all, all};
+  double alone = all / counted.sharing;
   for (int d = 0; d < kLoops; ++d) {
     if (!has(kSharing[tensor], static_cast<LoopId>(d))) continue;
     words.parent *= counted.parents[d][index[d]];
     words.child *= counted.children[d][index[d]];
     alone *= counted.alone[d][index[d]];
   }
-  words.parent = std::max(words.parent, alone);
-  return words;
+  return {std::max({least.parent, words.parent, alone}), std::max(least.child, words.child)};
 }
 
 // Memories outside of one that may cut a dimension.
@@ -257,11 +277,11 @@ Table Charges::closed(std::size_t boundary, int memory) const {
   std::vector<Words> words;
   std::vector<double> prices;
   grid_.each(kSharing[tensor], [&](const auto& index) {
-    words.push_back(moved(tensor, counted, index));
+    words.push_back(moved(boundary, counted, index));
     prices.push_back(price(boundary, words.back()));
   });
   const std::vector<double> shares = shares_resting(tensor, memory);
-  const auto least = static_cast<double>(problem_.words[tensor]);
+  const Words& least = least_[boundary];
   const double least_price = once(boundary);
   Table found(static_cast<std::size_t>(grid_.states()));
   for (std::size_t s = 0; s < found.size(); ++s) {
@@ -273,8 +293,8 @@ Table Charges::closed(std::size_t boundary, int memory) const {
       found[s] = prices[place] + rest * (least_price - prices[place]);
     } else {
       const auto& [parent, child] = words[place];
-      found[s] =
-          price(boundary, {parent + rest * (least - parent), child + rest * (least - child)});
+      found[s] = price(boundary, {parent + rest * (least.parent - parent),
+                                  child + rest * (least.child - child)});
     }
   }
   return found;

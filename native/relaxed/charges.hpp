@@ -1,4 +1,4 @@
-// What the words of a boundary cost at least, by the tiles that close it (P1 to P9).
+// What the words of a boundary cost at least, by the tiles that close it (P1 to P9, P12).
 #pragma once
 
 #include "problem.hpp"
@@ -17,7 +17,7 @@ class Charges {
   // Of a boundary that is open below the loops of a memory which move its tensor, by the tiles that
   // they make.
   Table closed(std::size_t boundary, int memory) const;
-  // Of one that no loop closes: its words move once.
+  // Of one that no loop closes: its words move once to each unit.
   double once(std::size_t boundary) const;
   // Of those whose child is the MAC (P7).
   double at_mac() const;
@@ -36,7 +36,7 @@ class Charges {
   };
 
   double price(std::size_t boundary, Words words) const;
-  Words moved(TensorId tensor, const Counted& counted,
+  Words moved(std::size_t boundary, const Counted& counted,
               const std::array<std::int32_t, kLoops>& index) const;
   Counted count(std::size_t boundary, int memory) const;
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
@@ -45,6 +45,8 @@ class Charges {
   std::int64_t boxes(int memory, int dim, std::int64_t tile) const;
   std::int64_t least_tail(int dim) const;
   int cuts(int memory, int dim) const;
+  Words least(const hierarchy::Boundary& boundary) const;
+  std::int64_t at_work(const hierarchy::Boundary& boundary, int first, int dim, bool apart) const;
   double most_units(int first, int end, TensorId tensor, int dim) const;
   double sharers(const hierarchy::Boundary& boundary) const;
 
@@ -55,6 +57,7 @@ class Charges {
   const Weights* weights_ = nullptr;
   // By tensor: the place of a state among the dimensions that share, and that move.
   std::array<std::vector<std::int32_t>, kTensors> sharing_, moving_;
+  std::vector<Words> least_;   // by boundary
   std::vector<double> fresh_;  // by boundary: arrivals of outputs without an older value, at most
 };
 

@@ -22,6 +22,10 @@ inline constexpr std::array<LoopSet, kTensors> kSharing{
     set_of(kLoopK, kLoopP, kLoopQ, kLoopR, kLoopS), kAllLoops & ~kFilterLoops,
     kAllLoops & ~kOutputLoops};
 
+// Dimensions that do not index a tensor.
+inline constexpr std::array<LoopSet, kTensors> kLacking{set_of(kLoopK), kSharing[kFilter],
+                                                        kSharing[kOutput]};
+
 // Words of a pair axis that a tile touches (H5).
 constexpr double touched(std::int64_t outputs, std::int64_t taps, std::int64_t stride,
                          std::int64_t dilation) {

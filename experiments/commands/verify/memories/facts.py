@@ -23,6 +23,8 @@ WINDOWS = ((P, R), (Q, S))
 MOVING = ({N, G, C, P, Q}, {G, K, C, R, S}, {N, G, K, P, Q})
 # Dimensions whose units may share a word.
 SHARING = ({K, P, Q, R, S}, {N, P, Q}, {C, R, S})
+# Dimensions that do not index a tensor.
+LACKING = ({K}, {N, P, Q}, {C, R, S})
 # So many tuples are checked one by one at most.
 MOST_TUPLES = 300_000
 _MOST_TRIED = 5_000_000

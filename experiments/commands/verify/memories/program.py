@@ -17,6 +17,7 @@ from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
     INPUT,
+    LACKING,
     MOVING,
     OUTPUT,
     SHARING,
@@ -290,20 +291,19 @@ class Program:
             )
             for kind, values in enumerate((np.ceil(single / sharers), children, single)):
                 chunks[kind].append(values)
-        words = float(facts.words[tensor])
+        words, (fewest, least) = float(facts.words[tensor]), charges.least(boundary)
         if tensor == INPUT:
             planes = facts.extents[N] * facts.extents[G] * facts.extents[C]
-            parents, childs = (
-                np.maximum(words, planes * self._windows(chunks[kind])) for kind in (0, 1)
-            )
+            parents, childs = (planes * self._windows(chunks[kind]) for kind in (0, 1))
         else:
             parents, childs, single = (self._product(chunks[kind], tensor) for kind in range(3))
             together = math.prod(float(units.sharing[f, tensor]) for f in above)
             parents = np.maximum(words * parents, words / together * single)
             childs = words * childs
+        parents, childs = np.maximum(parents, fewest), np.maximum(childs, least)
         rest = self._resting(tensor, memory, units)
         return charges.price(
-            boundary, parents + rest * (words - parents), childs + rest * (words - childs)
+            boundary, parents + rest * (fewest - parents), childs + rest * (least - childs)
         )
 
     def _product(self, chunks: list[Numbers], tensor: int) -> Numbers:
@@ -426,10 +426,21 @@ class _Charges:
         found: Numbers = parents * writes + older * reads + children * own + back * again
         return found
 
+    def least(self, boundary: int) -> tuple[float, float]:
+        """Return the words of parents and children if each unit gets its words once (P12)."""
+        tensor, parent, child = self._facts.boundaries[boundary]
+        below = [f for f in self._facts.fanouts if f < child]
+        apart = [f for f in below if f < parent or not self.together(f, tensor)]
+        fewest, least = (
+            math.prod(_at_work(self.units.least[each, dim].tolist()) for dim in LACKING[tensor])
+            for each in (apart, below)
+        )
+        words = float(self._facts.words[tensor])
+        return words * fewest, words * least
+
     def once(self, boundary: int) -> float:
         """Return the cost of a boundary whose words move once."""
-        words = np.array(float(self._facts.words[self._facts.boundaries[boundary][0]]))
-        return float(self.price(boundary, words, words))
+        return float(self.price(boundary, *map(np.array, self.least(boundary))))
 
     def at_mac(self) -> float:
         """Return the cost of what the MACs take and give (P7)."""
