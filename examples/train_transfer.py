@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 import maestro_env  # noqa: F401
-from maestro_env.mappers.parts.threads import one_thread
 
 COPIES, STEPS, EPISODE, BATCH, EPOCHS = 136, 32, 100, 1088, 4
 RATE, GAMMA, LAMBDA, ENTROPY, CLIP = 1e-3, 0.98, 0.9, 0.02, 0.2
@@ -19,7 +18,8 @@ RATE, GAMMA, LAMBDA, ENTROPY, CLIP = 1e-3, 0.98, 0.9, 0.02, 0.2
 
 def copies_of(name, count, **options):
     """Copies on layers of their own; episodes end where we say so."""
-    options = {"observation": "bottlenecks", "episode_length": 10**9} | options
+    if name.startswith("transfer"):
+        options = {"observation": "bottlenecks", "episode_length": 10**9} | options
     mode = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "Disabled"}
     return gymnasium.make_vec(f"maestro_env/{name}-v1", count, **mode, **options).unwrapped
 
@@ -64,7 +64,7 @@ class Agent(nn.Module):
         return actions, logits[np.arange(len(actions)), actions]
 
 
-def train(name, seed, moves, **options):
+def train(name, seed, moves, made=Agent, gamma=GAMMA, **options):
     """Return a policy that has made so many moves in all copies together."""
     rng = np.random.default_rng(seed)
     torch.manual_seed(seed)
@@ -72,7 +72,7 @@ def train(name, seed, moves, **options):
     seen, _ = envs.reset(seed=1000 * seed)
     # Episodes of the copies end one after the other.
     age = rng.integers(EPISODE, size=COPIES)
-    agent = Agent(seen.shape[1], envs.single_action_space.n)
+    agent = made(seen.shape[1], envs.single_action_space.n)
     adam = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
     updates = max(1, moves // (COPIES * STEPS))
     for update in range(updates):
@@ -84,17 +84,17 @@ def train(name, seed, moves, **options):
             actions, chances = agent.act(inputs, masks, rng)
             kept.append((inputs, masks, torch.as_tensor(actions), torch.as_tensor(chances)))
             values.append(value_of(agent, inputs))
-            seen, paid, *_ = envs.step(actions)
+            seen, paid, over, *_ = envs.step(actions)
             age += 1
-            ended = age >= EPISODE
-            if ended.any():  # cut off, not over: what would follow counts
-                paid = paid + GAMMA * ended * value_of(agent, agent.scaled(seen))
+            ended = over | (age >= EPISODE)
+            if ended.any():  # where it is cut off, not over, what would follow counts
+                paid = paid + gamma * (ended & ~over) * value_of(agent, agent.scaled(seen))
                 seen, _ = envs.reset(options={"reset_mask": ended})
                 age[ended] = 0
             rewards.append(paid)
             ends.append(ended)
         values.append(value_of(agent, agent.scaled(seen)))
-        learn(agent, adam, kept, *advantages(rewards, ends, np.array(values)))
+        learn(agent, adam, kept, *advantages(rewards, ends, np.array(values), gamma))
     return agent
 
 
@@ -104,13 +104,13 @@ def value_of(agent, inputs):
     return agent.value(inputs)[:, 0].numpy()
 
 
-def advantages(rewards, ends, values):
+def advantages(rewards, ends, values, gamma):
     """Generalised advantages and what values should be, float32[STEPS * COPIES] each."""
     found, last = np.zeros_like(values[:-1]), 0.0
     for step in reversed(range(STEPS)):
         goes_on = ~ends[step]
-        surprise = rewards[step] + GAMMA * values[step + 1] * goes_on - values[step]
-        found[step] = last = surprise + GAMMA * LAMBDA * goes_on * last
+        surprise = rewards[step] + gamma * values[step + 1] * goes_on - values[step]
+        found[step] = last = surprise + gamma * LAMBDA * goes_on * last
     both = found, found + values[:-1]
     return [torch.as_tensor(each.reshape(-1).astype(np.float32)) for each in both]
 
@@ -149,6 +149,8 @@ def improved(agent, name, seeds, draws=32, moves=500, **options):
 
 
 if __name__ == "__main__":
+    from maestro_env.mappers.parts.threads import one_thread
+
     flags = argparse.ArgumentParser(description=__doc__)
     flags.add_argument("--samples", type=int, default=1_000_000, help="moves of training")
     samples = flags.parse_args().samples

@@ -33,6 +33,7 @@ NEEDED = {
     "rllib_ppo": ["ray", "torch"],
     "sb3": ["stable_baselines3"],
     "surrogates": ["pyarrow"],
+    "train_construct": ["torch"],
     "train_transfer": ["torch"],
     "torchrl_ppo": ["torchrl"],
 }
@@ -49,10 +50,11 @@ TORCH = {
         "sb3",
     ),
     "torchrl_ppo",
+    "train_construct",
     "train_transfer",
 }
 # A whole algorithm.
-LONG = {"learning_curve", "train_transfer"}
+LONG = {"learning_curve", "train_construct", "train_transfer"}
 
 
 @pytest.mark.slow

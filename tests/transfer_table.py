@@ -8,8 +8,8 @@ A script, not a part of the suite:
 
 Each line of the file has the values in multiples of the proven optimum, of 96 episodes: 32 draws of
 a layer for each of three seeds, the same starts for every method. A line that is there is not
-measured again. Policies are trained by ``examples/train_transfer.py``. A move is an evaluation; of
-the prior, which constructs mappings, a proposal.
+measured again. Policies are trained by ``examples/train_transfer.py`` and ``train_construct.py``. A
+move is an evaluation; of those that construct mappings, a proposal.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ STARTS, DRAWS = (101, 102, 103), 32
 MARKS = (1, 10, 30, 100, 500)
 BUDGETS = (30, 100, 150, 200, 300, 500, 1000, 2000, 10000)
 MOVES = 1_000_000
+DECISIONS = 1_000_000
 
 Floats = NDArray[np.float64]
 
@@ -124,6 +125,19 @@ def policies(name: str, seed: int, **options: str) -> dict[str, Floats]:
     return {test: improved(policy, f"transfer-{test}", STARTS, DRAWS, **options) for test in TESTS}
 
 
+def constructed(seed: int, moves: int) -> dict[str, Floats]:
+    """Train a policy that constructs mappings, and return its proposals; untrained, random ones."""
+    from train_construct import Constructor, proposed, train
+
+    trained = train("construct-train-wide", seed, moves, Constructor, gamma=1.0) if moves else None
+    found = {}
+    for test in TESTS:
+        proposals = proposed(trained, f"construct-{test}", STARTS, DRAWS, 100)
+        # There is no mapping before the first one.
+        found[test] = np.concatenate([proposals[:1], proposals])
+    return found
+
+
 LEARNT = "PPO, bottlenecks, random problems"
 PPO: dict[str, tuple[str, dict[str, str]]] = {
     LEARNT: ("train-wide", {}),
@@ -171,18 +185,21 @@ def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[s
         yield name, 0, lambda b=budget: of_each(lambda e: e.annealed(b))
     for (name, (trained, options)), seed in product(PPO.items(), range(seeds)):
         yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
+    yield "random decisions", 0, lambda: constructed(0, 0)
+    for seed in range(seeds):
+        yield "PPO that constructs", seed, lambda s=seed: constructed(s, DECISIONS)
 
 
 def measured(trace: Floats) -> dict[str, list[float]]:
     """Return the best of each episode after some moves; of one row, at the end."""
     best = np.minimum.accumulate(trace, axis=0)
-    marks = (0, *MARKS) if len(best) > 1 else (0,)
+    marks = [mark for mark in (0, *MARKS) if mark < len(best)]
     return {str(mark): best[mark].round(6).tolist() for mark in marks}
 
 
 def cell(rows: list[dict[str, Any]], test: str, mark: str) -> str:
     """Return the geometric mean over episodes and seeds, and its interval over episodes."""
-    return shown(episodes(rows, test, mark))
+    return shown(episodes(rows, test, mark)) if mark in rows[0]["tests"][test] else ""
 
 
 def episodes(rows: list[dict[str, Any]], test: str, mark: str) -> Floats:
