@@ -60,6 +60,9 @@ class Options:
         require_type("masks", self.masks, bool, "True or False")
 
 
+DEFAULTS = Options()
+
+
 class Copies:
     """Copies that the core steps together, each on one of some tasks.
 

@@ -15,7 +15,7 @@ from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.environments.actions import Mask, as_integers
 from maestro_env.environments.copies import Floats, Integers, LayersVectorEnv, Tried
 from maestro_env.environments.env import MaestroEnv
-from maestro_env.environments.improvement import Copies, Options, draw_starts
+from maestro_env.environments.improvement import DEFAULTS, Copies, Options, draw_starts
 from maestro_env.environments.task import Accelerators, drawn_task, episode_end, make_tasks
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL
@@ -208,15 +208,10 @@ class MaestroImproveVectorEnv(LayersVectorEnv):
         evaluator: counts and evaluates the samples, or several, one for each layer.
         num_envs: copies, up to 2^20.
         episode_length: moves of an episode; None for 100.
-        info: ``basic``, or ``full``.
         max_episode_steps: steps after which an episode is truncated at the latest, or None.
         autoreset_mode: a mode of Gymnasium, or its value.
         budget: evaluations that the copies may take; None for all that the evaluators have left.
-        moves: as in ``MaestroImproveEnv``, like all below.
-        observation: what is seen.
-        reward: what is paid for.
-        start: what episodes begin with.
-        masks: whether ``info`` has ``action_mask``, int8[N, n].
+        options: all else that a ``MaestroImproveEnv`` may choose.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
@@ -228,21 +223,17 @@ class MaestroImproveVectorEnv(LayersVectorEnv):
         evaluator: Evaluator | Sequence[Evaluator],
         num_envs: int,
         episode_length: int | None = None,
-        info: str = "basic",
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         budget: int | None = None,
-        moves: str = "plain",
-        observation: str = "context",
-        reward: str = "improvement",
-        start: str = "random",
-        masks: bool = False,
+        options: Options = DEFAULTS,
     ) -> None:
-        self._set_up(num_envs, episode_length, "moves", info, max_episode_steps, autoreset_mode)
-        self._open(evaluator, budget, masks)
+        self.options = options
+        how = (options.info, max_episode_steps, autoreset_mode)
+        self._set_up(num_envs, episode_length, "moves", *how)
+        self._open(evaluator, budget, options.masks)
         limits = (budget, *(each.budget for each in self._evaluators))
         self._unlimited = all(each is None for each in limits)
-        self.options = Options(moves, observation, reward, start, info, masks)
         self._copies = Copies(self._tasks, self.num_envs, self.options, self.evaluator.threads)
         self._set_spaces(self._copies.action_space, self._copies.observation_space)
         # Others are told of new bests alone: of many layers a step has a few mappings each.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from functools import cache, partial
 from inspect import signature
 from math import exp, log
@@ -111,7 +110,7 @@ def make_improve_vector_env(
         episode_length=single.episode_length,
         max_episode_steps=max_episode_steps,
         autoreset_mode=autoreset_mode,
-        **asdict(single.options),
+        options=single.options,
     )
 
 

@@ -134,22 +134,15 @@ def _register() -> None:
     import gymnasium
 
     making = "maestro_env.environments.making"
-    for version, name in enumerate(("make_env_v0", "make_env")):
+    for name, single, copies in (
+        ("MaestroEnv-v0", "make_env_v0", "make_vector_env"),
+        ("MaestroEnv-v1", "make_env", "make_vector_env"),
+        ("MaestroImprove-v1", "make_improve_env", "make_improve_vector_env"),
+        ("MaestroConstruct-v1", "make_construct_env", "make_construct_vector_env"),
+    ):
         gymnasium.register(
-            id=f"MaestroEnv-v{version}",
-            entry_point=f"{making}:{name}",
-            vector_entry_point=f"{making}:make_vector_env",
+            id=name, entry_point=f"{making}:{single}", vector_entry_point=f"{making}:{copies}"
         )
-    gymnasium.register(
-        id="MaestroImprove-v1",
-        entry_point=f"{making}:make_improve_env",
-        vector_entry_point=f"{making}:make_improve_vector_env",
-    )
-    gymnasium.register(
-        id="MaestroConstruct-v1",
-        entry_point=f"{making}:make_construct_env",
-        vector_entry_point=f"{making}:make_construct_vector_env",
-    )
     for named in NAMED:
         gymnasium.register(
             id=named,
