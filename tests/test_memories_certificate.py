@@ -53,7 +53,8 @@ def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -
             if port:
                 prices = prices + 0.7 * port_prices(facts, units, port)
                 steps = [0.7 * each for each in steps_of(facts, port)]
-            task = Task(units, prices, 0.3, steps, limits.fill_cycles, limits.cycles)
+            refill = 0.3 + (0.7 if port else 0.0)
+            task = Task(units, prices, 0.3, refill, steps, limits.fill_cycles, limits.cycles)
             least = Program(facts, ratio).least(task) + facts.mac["pj"] * facts.macs / 1000
             assert least == pytest.approx(relaxed.least(box, weights, ratio, limits), rel=1e-9)
 

@@ -189,6 +189,28 @@ def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
             assert moved.parent_words >= words[tensor] * at_work(units, apart, tensor)
 
 
+def test_no_mapping_of_strided_inputs_is_below() -> None:
+    rng, numbers = random.Random(0), np.random.default_rng(0)
+    for _ in range(12):
+        rows, columns = rng.randint(1, 12), rng.randint(1, 12)
+        layer = f"conv:K={rng.randint(1, 9)},C={rng.randint(1, 40)},Y={rows},X={columns},R=1,S=1"
+        problem = problem_on("gemmini", f"{layer},stride={rng.choice((2, 3))}")
+        evaluator = problem.space.evaluator
+        relaxed = Relaxation(evaluator)
+        for point in problem.space.sample(40, numbers):
+            mapping = problem.space.decode(point)
+            cost, _ = evaluator.evaluate(mapping)
+            units, _ = tuple_of(evaluator, mapping)
+            assert cost is not None
+            assert units is not None
+            assert not below(relaxed, units, mapping, cost, rng), mapping
+
+
+def test_gaps_between_strided_inputs_are_counted() -> None:
+    found = solve(problem_on("gemmini", "resnet18_l7"), find_objective("latency"))
+    assert found.gap < 0.005
+
+
 def test_several_tuples_are_bounded_together() -> None:
     numbers = np.random.default_rng(0)
     for chip, layer in (("simba", "bert_base_l4"), ("eyeriss", "resnet18_l2")):

@@ -23,7 +23,7 @@ from maestro_env.hierarchy.shape import Shape
 
 Values = NDArray[np.float64]
 
-OUTPUT = TENSORS.index("output")
+INPUT, OUTPUT = TENSORS.index("input"), TENSORS.index("output")
 
 
 @dataclass(frozen=True)

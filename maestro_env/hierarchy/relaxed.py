@@ -20,7 +20,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.accelerators.loop_rules import DIMS, looping
 from maestro_env.base.checks import MAX_INT
-from maestro_env.hierarchy.cost_floors import OUTPUT, CostFloors, Values
+from maestro_env.hierarchy.cost_floors import INPUT, OUTPUT, CostFloors, Values
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.units import UnitBox, UnitTuples
 
@@ -116,16 +116,18 @@ class Relaxation:
         return float(self._mac["pj"] * self._floors.macs / 1000)
 
     def _task(self, box: UnitBox, weights: Weights, limits: Limits) -> tuple[Any, ...]:
-        accesses = weights.energy / 1000 * self._floors.energy_prices
+        accesses = np.pad(weights.energy / 1000 * self._floors.energy_prices, ((0, 0), (0, 1)))
         steps = np.zeros(len(self._elements))
         for port, weight in weights.ports.items():
-            accesses = accesses + weight * self._first_prices(box, port)
+            prices = self._first_prices(box, port)
+            accesses += weight * np.column_stack([prices, self._gaps * prices[:, 0]])
             steps += weight * self._steps(port)
-        filling = self._filling
+        # Fills that begin further outputs hide behind no port (P11).
+        fills = weights.fill, weights.fill + sum(weights.ports.values())
         return (
-            *(box.least, box.most, box.sharing, accesses, weights.fill * filling, steps),
+            *(box.least, box.most, box.sharing, accesses, fills, steps),
             (limits.fill_cycles, limits.cycles),
-            filling,
+            self._filling,
             box.outer.tolist(),
         )
 
@@ -177,14 +179,29 @@ class Relaxation:
         return found
 
     @cached_property
+    def _gaps(self) -> Values:
+        """1 where the first memory's port moves what lies between rows of inputs, float64[B]."""
+        gaps = self._elements[0]["gaps"]
+        found = [
+            (each.tensor, each.parent, each.child) == (INPUT, 0, 1) and gaps
+            for each in self._floors.boundaries
+        ]
+        return np.array(found, dtype=np.float64)
+
+    @cached_property
     def _filling(self) -> Values:
-        """Cycles of one port for a word of each tensor's first tile at least, float64[E, 3]."""
+        """Cycles of one port for a word of each tensor's first tile, and in gaps, at least.
+
+        float64[E, 4].
+        """
         last = len(self._elements)
-        by_child = np.zeros((last, len(TENSORS), last, 2))
+        by_child = np.zeros((last, len(TENSORS) + 1, last, 2))
         for b, each in enumerate(self._floors.boundaries):
             if each.tensor != OUTPUT and each.child < last:
-                by_child[each.child, each.tensor] += self._port_prices[:, :, b, [0, 3]].sum(axis=2)
-        ports = by_child.reshape(last, len(TENSORS), -1)
-        slowest = ports.sum(axis=1).argmax(axis=1)
+                prices = self._port_prices[:, :, b]
+                by_child[each.child, each.tensor] += prices[:, :, [0, 3]].sum(axis=2)
+                by_child[each.child, -1] += self._gaps[b] * prices[:, :, 0]
+        ports = by_child.reshape(last, len(TENSORS) + 1, -1)
+        slowest = ports[:, :-1].sum(axis=1).argmax(axis=1)
         found: Values = ports[np.arange(last), :, slowest]
         return found

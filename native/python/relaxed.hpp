@@ -43,9 +43,10 @@ class RelaxedProgram {
 
   // The least cost, and, if wanted, the loops of a mapping that costs about as much.
   py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
-                  const Doubles& sharing, const Doubles& accesses, const Doubles& fills,
-                  const Doubles& steps, const std::pair<double, double>& limits,
-                  const Doubles& filling, const std::array<relaxed::Counts, 2>& outer) {
+                  const Doubles& sharing, const Doubles& accesses,
+                  const std::pair<double, double>& fills, const Doubles& steps,
+                  const std::pair<double, double>& limits, const Doubles& filling,
+                  const std::array<relaxed::Counts, 2>& outer) {
     const Task task = read(least, most, sharing, accesses, fills, steps, limits, filling, outer);
     std::vector<hierarchy::MappedLoop> loops;
     double found = 0;
@@ -76,15 +77,15 @@ class RelaxedProgram {
   }
 
   Task read(const Integers& least, const Integers& most, const Doubles& sharing,
-            const Doubles& accesses, const Doubles& fills, const Doubles& steps,
+            const Doubles& accesses, const std::pair<double, double>& fills, const Doubles& steps,
             const std::pair<double, double>& limits, const Doubles& filling,
             const std::array<relaxed::Counts, 2>& outer) const {
     Task task;
     const auto elements = static_cast<std::size_t>(problem_.elements());
     task.box.units.resize(elements);
-    task.weights.accesses = rows<5>(accesses, problem_.boundaries.size(), "accesses");
-    task.weights.fills = rows<kTensors>(fills, elements, "fills");
-    task.limits.fills = rows<kTensors>(filling, elements, "filling");
+    task.weights.accesses = rows<6>(accesses, problem_.boundaries.size(), "accesses");
+    std::tie(task.weights.fill, task.weights.refill) = fills;
+    task.limits.fills = rows<kTensors + 1>(filling, elements, "filling");
     std::tie(task.limits.fill_cycles, task.limits.cycles) = limits;
     task.box.least = outer[0];
     task.box.most = outer[1];

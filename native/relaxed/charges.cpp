@@ -31,7 +31,7 @@ void Charges::set(const Box& box, const Weights& weights) {
 
 // What they cost: of outputs, those that find an older value come back (H4).
 double Charges::price(std::size_t boundary, Words words) const {
-  const auto& [reads, writes, drains, fills, carried] = weights_->accesses[boundary];
+  const auto& [reads, writes, drains, fills, carried, gaps] = weights_->accesses[boundary];
   if (problem_.boundaries[boundary].tensor != kOutput) {
     return words.parent * reads + words.child * (fills + carried);
   }
@@ -41,7 +41,23 @@ double Charges::price(std::size_t boundary, Words words) const {
          back * (fills + carried);
 }
 
-double Charges::once(std::size_t boundary) const { return price(boundary, least_[boundary]); }
+double Charges::once(std::size_t boundary) const {
+  return price(boundary, least_[boundary]) + weights_->accesses[boundary][5] * between({1, 1});
+}
+
+// Words of inputs in gaps, if outputs are cut into at most so many pieces along each axis (P13).
+double Charges::between(const std::array<double, 2>& pieces) const {
+  const auto& [extent, strides, dilations] = problem_.shape;
+  double words = static_cast<double>(extent[kLoopN] * extent[kLoopG] * extent[kLoopC]);
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto outputs = static_cast<double>(extent[axis == 0 ? kLoopP : kLoopQ]);
+    const auto taps = static_cast<double>(extent[axis == 0 ? kLoopR : kLoopS]);
+    const auto stride = static_cast<double>(strides[axis]);
+    if (taps > stride || dilations[axis] > 1) return 0;
+    words *= outputs * stride - pieces[axis] * (stride - taps);
+  }
+  return words - static_cast<double>(problem_.words[kInput]);
+}
 
 // Of each word one at least for every unit that works on it (P12).
 Charges::Words Charges::least(const hierarchy::Boundary& boundary) const {
@@ -279,6 +295,15 @@ Table Charges::closed(std::size_t boundary, int memory) const {
   grid_.each(kSharing[tensor], [&](const auto& index) {
     words.push_back(moved(boundary, counted, index));
     prices.push_back(price(boundary, words.back()));
+    if (const double gaps = weights_->accesses[boundary][5]; gaps > 0) {
+      std::array<double, 2> pieces;
+      for (int axis = 0; axis < 2; ++axis) {
+        const int d = axis == 0 ? kLoopP : kLoopQ;
+        pieces[axis] = static_cast<double>(
+            ceil_div(problem_.shape.extent[d], grid_.classes(d)[index[d]].least));
+      }
+      prices.back() += gaps * counted.parents[kLoopK][index[kLoopK]] * between(pieces);
+    }
   });
   const std::vector<double> shares = shares_resting(tensor, memory);
   const Words& least = least_[boundary];

@@ -1,4 +1,4 @@
-// What the words of a boundary cost at least, by the tiles that close it (P1 to P9, P12).
+// What the words of a boundary cost at least, by the tiles that close it (P1 to P9, P12, P13).
 #pragma once
 
 #include "problem.hpp"
@@ -39,6 +39,7 @@ class Charges {
   Words moved(std::size_t boundary, const Counted& counted,
               const std::array<std::int32_t, kLoops>& index) const;
   Counted count(std::size_t boundary, int memory) const;
+  double between(const std::array<double, 2>& pieces) const;
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
   std::vector<double> shares_resting(TensorId tensor, int memory) const;
   double share_resting(int memory, int dim, const Class& tile) const;

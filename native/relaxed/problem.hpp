@@ -66,18 +66,18 @@ struct Box {
   Counts least, most;
 };
 
-// What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them),
-// first fills (of a word of each tensor of an element), and steps (of an element).
+// What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them) and
+// words in gaps, cycles of first fills and of those again (H6), and steps (of an element).
 struct Weights {
-  std::vector<std::array<double, 5>> accesses;
-  std::vector<std::array<double, kTensors>> fills;
+  std::vector<std::array<double, 6>> accesses;
+  double fill = 0, refill = 0;
   std::vector<double> steps;
 };
 
-// Where no mapping is looked at: that fills an element for longer, in cycles a word of each tensor,
-// or paces for longer than that.
+// Where no mapping is looked at: that fills an element for longer, in cycles a word of each tensor
+// and in gaps of inputs, or paces for longer than that.
 struct Limits {
-  std::vector<std::array<double, kTensors>> fills;
+  std::vector<std::array<double, kTensors + 1>> fills;
   double fill_cycles = kInfinite, cycles = kInfinite;
 };
 

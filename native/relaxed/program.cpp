@@ -28,6 +28,16 @@ double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& ti
          touched(tile[kLoopQ], tile[kLoopS], shape.stride[1], shape.dilation[1]);
 }
 
+// What lies between the first and the last row and column of a tile of inputs that it leaves out.
+double words_in_gaps(const hierarchy::Shape& shape, const Counts& tile) {
+  const auto span = [&](int outputs, int taps, int axis) {
+    return static_cast<double>((tile[outputs] - 1) * shape.stride[axis] +
+                               (tile[taps] - 1) * shape.dilation[axis] + 1);
+  };
+  const auto planes = static_cast<double>(tile[kLoopN] * tile[kLoopG] * tile[kLoopC]);
+  return planes * span(kLoopP, kLoopR, 0) * span(kLoopQ, kLoopS, 1) - words_of(shape, kInput, tile);
+}
+
 }  // namespace
 
 Program::Program(const Problem& problem, double ratio, bool dividing,
@@ -48,6 +58,7 @@ Program::Program(const Problem& problem, double ratio, bool dividing,
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       tile_words_[t].push_back(words_of(problem.shape, t, tile));
     }
+    tile_words_[kTensors].push_back(words_in_gaps(problem.shape, tile));
     output_tiles_.push_back(outputs);
     steps_.push_back(steps);
   });
@@ -215,7 +226,7 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
   const auto states = static_cast<std::size_t>(grid_.states());
   Table more(states, 0);
   for (std::size_t s = 0; s < states; ++s) {
-    double all = 0, fill = 0, cycles = 0;
+    double all = 0, cycles = tile_words_[kTensors][s] * limits.fills[memory][kTensors];
     bool fits = true;
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       if (!own.keeps[t]) continue;
@@ -223,7 +234,6 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
       const double bits = words * static_cast<double>(own.width[t] * own.buffers);
       fits = fits && bits <= pool.capacity[t];
       all += bits;
-      fill += words * weights.fills[memory][t];
       cycles += words * limits.fills[memory][t];
     }
     for (int d = 0; d < kLoops; ++d) {
@@ -231,11 +241,12 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
       const Class& tile = grid_.classes(d)[static_cast<std::size_t>(grid_.at(state, d))];
       fits = fits && tile.least <= problem_.tiles[memory][d];
     }
-    const double again = 1 + refill * (output_tiles_[s] - 1);
+    const double again = refill * (output_tiles_[s] - 1);
     const double steps = std::ceil(steps_[s] / units);
-    fits = fits && all <= pool.capacity[kTensors] && cycles * again <= limits.fill_cycles &&
+    fits = fits && all <= pool.capacity[kTensors] && cycles * (1 + again) <= limits.fill_cycles &&
            steps * static_cast<double>(own.step_cycles) <= limits.cycles;
-    more[s] = fits ? fill * again + steps * weights.steps[memory] : kInfinite;
+    const double filling = cycles * (weights.fill + weights.refill * again);
+    more[s] = fits ? filling + steps * weights.steps[memory] : kInfinite;
   }
   begin();
   Tables found;

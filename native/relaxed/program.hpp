@@ -77,8 +77,9 @@ class Program {
   Grid grid_;
   Charges charges_;
   const Box* box_ = nullptr;
-  std::array<Table, kTensors> tile_words_;  // of the least tile, by state
-  Table output_tiles_, steps_;              // of a memory that gets such tiles, by state
+  // Of the least tile, by state; and of inputs in gaps.
+  std::array<Table, kTensors + 1> tile_words_;
+  Table output_tiles_, steps_;  // of a memory that gets such tiles, by state
   Tables tables_;
   bool traced_ = false;
   std::vector<Passed> passed_;

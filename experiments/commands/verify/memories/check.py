@@ -202,7 +202,8 @@ class Leaves:
             steps = steps + latency * share * np.array(steps_of(facts, port))
         rest = max(0.0, latency * (1 - sum(shares.values())))
         limits = (fill_cycles, cycles) if latency else (math.inf, math.inf)
-        least = program.least(Task(units, prices, rest, steps.tolist(), *limits))
+        refill = rest + latency * sum(shares.values())
+        least = program.least(Task(units, prices, rest, refill, steps.tolist(), *limits))
         return float(least + energy * facts.mac["pj"] * facts.macs / 1000 + rest * units.cycles)
 
 

@@ -94,8 +94,8 @@ class Facts:
 
     @cached_property
     def energy(self) -> Numbers:
-        """PJ of an access of each kind, float64[B, 5]."""
-        prices = [[energy for energy, _ in kinds] for *_, kinds in self.evaluator.prices]
+        """PJ of an access of each kind, and none of words in gaps, float64[B, 6]."""
+        prices = [[*(energy for energy, _ in kinds), 0] for *_, kinds in self.evaluator.prices]
         return np.array(prices, dtype=np.float64)
 
     @cached_property
@@ -112,16 +112,24 @@ class Facts:
         loads = self.elements[outside[-1]]["pool"] == port
         return float(self.elements[element]["launch_cycles"]) if loads else 0.0
 
+    def has_gaps(self, boundary: int) -> bool:
+        """Say whether the first memory's port moves inputs of a boundary with what lies between."""
+        return self.boundaries[boundary] == (INPUT, 0, 1) and bool(self.elements[0]["gaps"])
+
     @cached_property
     def filling(self) -> Numbers:
-        """Cycles of a port for a word of the first fill, of the slowest one, float64[E, 3]."""
-        found = np.zeros((len(self.elements), 3))
+        """Cycles of a port for a word of the first fill, of the slowest one, float64[E, 4].
+
+        The last column is of words between those of inputs.
+        """
+        found = np.zeros((len(self.elements), 4))
         for element in range(1, len(self.elements)):
-            by_port = np.zeros((3, len(self.elements), 2))
+            by_port = np.zeros((4, len(self.elements), 2))
             for b, (tensor, _, child) in enumerate(self.boundaries):
                 if child == element and tensor != OUTPUT:
                     by_port[tensor] += self.cycles[b, 0] + self.cycles[b, 3]
-            total = by_port.sum(axis=0)
+                    by_port[3] += self.cycles[b, 0] if self.has_gaps(b) else 0.0
+            total = by_port[:3].sum(axis=0)
             found[element] = by_port[:, *np.unravel_index(total.argmax(), total.shape)]
         return found
 
@@ -180,15 +188,20 @@ def _require_few(count: int, most: int = MOST_TUPLES) -> None:
 
 
 def port_prices(facts: Facts, units: Units, port: tuple[int, int]) -> Numbers:
-    """Return cycles of a port for each access of all instances, shared among them (H10.4)."""
+    """Return cycles of a port for each access of all instances, shared among them (H10.4).
+
+    The last column is of words in gaps.
+    """
     above = [1.0]
     for element, each in enumerate(facts.elements):
         at_work = float(units.most[element].prod(dtype=np.float64))
         above.append(above[-1] * min(at_work, each.get("size", 1)))
-    prices = facts.cycles[:, :, port[0], port[1]].copy()
+    prices = np.zeros((len(facts.boundaries), 6))
+    prices[:, :5] = facts.cycles[:, :, port[0], port[1]]
     for b, (_, parent, child) in enumerate(facts.boundaries):
+        prices[b, 5] = prices[b, 0] if facts.has_gaps(b) else 0.0
         prices[b, :2] /= above[parent]
-        prices[b, 2:] /= above[child]
+        prices[b, 2:5] /= above[child]
     return prices
 
 

@@ -46,8 +46,9 @@ class Task:
 
     Args:
         units: at work.
-        prices: of an access of each kind, float64[B, 5].
+        prices: of an access of each kind, and of words in gaps, float64[B, 6].
         fill: of a cycle of the first fills.
+        refill: of a cycle of those that further outputs wait for.
         steps: of a step of each element.
         fill_cycles: of one memory at most.
         cycles: of all pauses of one memory at most.
@@ -56,6 +57,7 @@ class Task:
     units: Units
     prices: Numbers
     fill: float
+    refill: float
     steps: Iterable[float]
     fill_cycles: float
     cycles: float
@@ -177,24 +179,24 @@ class Program:
             outputs = outputs * chunks if dim in MOVING[OUTPUT] else outputs
             most = facts.rules[memory].tiles.get(DIMS[dim], math.inf)
             fits = fits & (self._along(dim, bounds[:, 0]) <= most)
-        bits, cycles = np.zeros(self._shape), np.zeros(self._shape)
+        bits, cycles = np.zeros(self._shape), self._gaps() * facts.filling[memory, 3]
         for tensor in (INPUT, FILTER, OUTPUT):
             if own["keeps"][tensor]:
                 words = self._words(tensor)
                 size = words * (own["width"][tensor] * own["buffers"])
                 fits, bits = fits & (size <= capacity[tensor]), bits + size
                 cycles = cycles + words * facts.filling[memory, tensor]
-        if memory == 1:
-            cycles = cycles * (1 + facts.elements[0]["refill"] * (outputs - 1))
+        again = facts.elements[0]["refill"] * (outputs - 1) if memory == 1 else 0.0
         at_work = math.prod(
             min(float(task.units.most[f].prod(dtype=np.float64)), facts.elements[f]["size"])
             for f in facts.fanouts
             if f < memory
         )
         steps = np.ceil(steps / at_work)
-        fits = fits & (bits <= capacity[3]) & (cycles <= task.fill_cycles)
+        fits = fits & (bits <= capacity[3]) & (cycles * (1 + again) <= task.fill_cycles)
         fits = fits & (steps * own["step_cycles"] <= task.cycles)
-        more = np.where(fits, cycles * task.fill + steps * list(task.steps)[memory], np.inf)
+        filling = cycles * (task.fill + task.refill * again)
+        more = np.where(fits, filling + steps * list(task.steps)[memory], np.inf)
         opened = {b for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
@@ -223,6 +225,17 @@ class Program:
             shape[out], shape[tap] = rows.shape
             words = words * rows.reshape(shape)
         return words
+
+    def _gaps(self) -> Numbers:
+        """Return what lies between the rows and columns of the least tiles of inputs."""
+        words = np.ones(self._shape)
+        for dim in (N, G, C):
+            words = words * self._along(dim, self._classes[dim][:, 0])
+        for axis, (out, tap) in enumerate(WINDOWS):
+            rows = (self._classes[out][:, 0] - 1) * self._facts.stride[axis]
+            more = (self._classes[tap][:, 0] - 1) * self._facts.dilation[axis]
+            words = words * (self._along(out, rows) + self._along(tap, more) + 1)
+        return words - self._words(INPUT)
 
     # ---- Fan-outs -------------------------------------------------------------------------------
 
@@ -302,9 +315,16 @@ class Program:
             childs = words * childs
         parents, childs = np.maximum(parents, fewest), np.maximum(childs, least)
         rest = self._resting(tensor, memory, units)
-        return charges.price(
+        price = charges.price(
             boundary, parents + rest * (fewest - parents), childs + rest * (least - childs)
         )
+        if not facts.has_gaps(boundary):
+            return price
+        pieces = (
+            self._along(out, np.ceil(facts.extents[out] / self._classes[out][:, 0]))
+            for out, _ in WINDOWS
+        )
+        return price + charges.gap * self._along(K, chunks[0][K]) * charges.between(*pieces)
 
     def _product(self, chunks: list[Numbers], tensor: int) -> Numbers:
         found = np.ones((1,) * 8)
@@ -405,13 +425,14 @@ class _Charges:
 
     def __init__(self, facts: Facts, task: Task) -> None:
         self._facts, self._prices, self.units = facts, task.prices, task.units
+        self.gap = float(task.prices[:, 5].sum())
 
     def together(self, fanout: int, tensor: int) -> bool:
         return bool(self._facts.elements[fanout]["together"][tensor])
 
     def price(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
         """Return the cost of words of parents and children (H4)."""
-        reads, writes, drains, fills, carried = self._prices[boundary]
+        reads, writes, drains, fills, carried, _ = self._prices[boundary]
         tensor, parent, _ = self._facts.boundaries[boundary]
         if tensor != OUTPUT:
             moved: Numbers = parents * reads + children * (fills + carried)
@@ -440,7 +461,21 @@ class _Charges:
 
     def once(self, boundary: int) -> float:
         """Return the cost of a boundary whose words move once."""
-        return float(self.price(boundary, *map(np.array, self.least(boundary))))
+        found = float(self.price(boundary, *map(np.array, self.least(boundary))))
+        one = np.ones(1)
+        gaps = float(self.between(one, one)[0]) if self._facts.has_gaps(boundary) else 0.0
+        return found + self.gap * gaps
+
+    def between(self, *pieces: Numbers) -> Numbers:
+        """Return the words in gaps of inputs in at most so many pieces along each axis (P13)."""
+        facts = self._facts
+        words = np.array(float(math.prod(facts.extents[dim] for dim in (N, G, C))))
+        for axis, (out, tap) in enumerate(WINDOWS):
+            stride, taps = facts.stride[axis], facts.extents[tap]
+            if taps > stride or facts.dilation[axis] > 1:
+                return 0 * pieces[0]
+            words = words * (facts.extents[out] * stride - pieces[axis] * (stride - taps))
+        return words - facts.words[INPUT]
 
     def at_mac(self) -> float:
         """Return the cost of what the MACs take and give (P7)."""
