@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import UnknownNameError, quoted
-from maestro_env.mappers.base import Mapper, StartConfig
+from maestro_env.mappers.base import Mapper, StartConfig, changed
 from maestro_env.mappers.plugins import load, make, packaged, require_mapper, require_name
-from maestro_env.mappers.settings import changed
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -10,11 +10,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.mappers.base import AskMapper
+from maestro_env.mappers.base import AskMapper, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Floats
 from maestro_env.mappers.parts.operators import mutate, uniform_crossover, unseen
 from maestro_env.mappers.parts.surrogates import Forest, GaussianProcess, Surrogate, features
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {

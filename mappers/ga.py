@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mappers.base import AskTellMapper, StartConfig
+from maestro_env.mappers.base import AskTellMapper, StartConfig, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Floats
 from maestro_env.mappers.parts.operators import mutate, tournament, uniform_crossover
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
 
 

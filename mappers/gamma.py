@@ -10,12 +10,11 @@ from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import require
-from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.base import AskTellMapper, setting
 from maestro_env.mappers.parts import gamma_operators as operators
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.parts.gamma_operators import Genes
 from maestro_env.mappers.parts.operators import unseen
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import MapSpace, Points, Space
 
 

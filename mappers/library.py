@@ -23,11 +23,10 @@ from maestro_env.evaluation.transfer import (
     transfer,
 )
 from maestro_env.mappers.agents.archive import Elites
-from maestro_env.mappers.agents.moves import refine
+from maestro_env.mappers.agents.episodes import refine
 from maestro_env.mappers.agents.team import Heads
-from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.base import Mapper, setting
 from maestro_env.mappers.parts.arrays import Floats, log_uniform
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.adopting import hardware_octaves
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import read_table

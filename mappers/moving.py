@@ -11,8 +11,7 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.environments.moves import moves_of
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
-from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.settings import setting
+from maestro_env.mappers.base import Mapper, setting
 from maestro_env.mapspace.space import Points
 
 _ALWAYS = 1e9

@@ -11,10 +11,9 @@ import numpy as np
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.base import Mapper, setting
 from maestro_env.mappers.marl import MarlMapper
 from maestro_env.mappers.prior import PriorMapper
-from maestro_env.mappers.settings import setting
 from maestro_env.optimum.solving import require_search, search_for
 
 _NODES = 100_000

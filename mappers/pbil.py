@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.base import AskTellMapper, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Floats
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
 
 # A past generation with less weight is forgotten.

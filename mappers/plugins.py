@@ -12,8 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.errors import MaestroEnvError, quoted
-from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.settings import is_config
+from maestro_env.mappers.base import Mapper, is_config
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

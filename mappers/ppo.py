@@ -13,8 +13,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.mappers.base import Mapper
-from maestro_env.mappers.settings import SettingError, setting
+from maestro_env.mappers.base import Mapper, SettingError, setting
 
 try:
     import torch

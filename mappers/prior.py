@@ -14,9 +14,8 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem, require
 from maestro_env.mappers.agents.archive import Elites
-from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.base import AskTellMapper, setting
 from maestro_env.mappers.parts.arrays import Floats, log_uniform
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.prior.proposals import Prior, Proposals, Variants, likeliest, load_prior
 from maestro_env.prior.warning import gap_warning, prior_warning, seen_warning

@@ -12,9 +12,9 @@ from maestro_env.base.errors import MapSpaceError, MissingExtraError
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import require
+from maestro_env.mappers.base import setting
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.prior import PriorConfig, PriorMapper
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import load_prior
 from maestro_env.prior.proposer import Networks, Proposer

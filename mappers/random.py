@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.mappers.base import AskTellMapper
+from maestro_env.mappers.base import AskTellMapper, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Floats
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Points
 
 _BATCH = 256

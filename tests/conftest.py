@@ -49,10 +49,10 @@ def rendering() -> Iterator[Callable[[], AbstractContextManager[Any]]]:
 @pytest.fixture(scope="session", autouse=True)
 def _asked_once() -> Iterator[None]:
     """Ask for the commit and for versions of packages once, not in every command."""
-    from maestro_env.experiments.store import versions
+    from maestro_env.experiments.store import records
 
-    once = {name: cache(getattr(versions, name)) for name in ("_commit", "version")}
-    with patch.multiple(versions, **once):
+    once = {name: cache(getattr(records, name)) for name in ("_commit", "version")}
+    with patch.multiple(records, **once):
         yield
 
 

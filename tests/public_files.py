@@ -16,7 +16,7 @@ from jinja2 import UndefinedError
 from public_macs import GIVEN, accelforge, gamma, maestro, scalesim, timeloop, zigzag
 
 from maestro_env import MaestroEnvError, find_network
-from maestro_env.accelerators.files.zigzag_mapping import read_mappings
+from maestro_env.accelerators.files.zigzag import read_mappings
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.base.yaml_file import read_yaml_file

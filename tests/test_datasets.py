@@ -24,7 +24,7 @@ from maestro_env.experiments.search.samples import Collected, collect, default_c
 from maestro_env.experiments.search.searches import run_search
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store import versions as machine
+from maestro_env.experiments.store import records as machine
 from maestro_env.workloads.finding import find_layer
 
 SAMPLES = 40

@@ -17,7 +17,7 @@ from optimum_helpers import EDP, every_vector, problem
 from run_helpers import load
 
 import maestro_env.experiments.commands.optima
-import maestro_env.experiments.proving.goal_optimum
+import maestro_env.experiments.proving.proof
 from maestro_env import KnownOptimum, known_optimum, solve
 from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import find_hierarchy
@@ -244,7 +244,7 @@ def test_an_optimum_that_is_not_proven_is_an_interval(
     tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, rendered: None
 ) -> None:
     monkeypatch.setattr(
-        maestro_env.experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100)
+        maestro_env.experiments.proving.proof, "_LIMITS", Limits(nodes=10, samples=100)
     )
     out, layer = tmp_path / "out", "gemm:M=60,N=50,K=70"
     flags = [f"--layer={layer}", f"--hardware={machine}", "--mapper=random_log", "--samples=500"]

@@ -22,7 +22,7 @@ CODE = """
 from dataclasses import dataclass
 
 from maestro_env.mappers.base import AskTellMapper
-from maestro_env.mappers.settings import setting
+from maestro_env.mappers.base import setting
 
 
 @dataclass(frozen=True)

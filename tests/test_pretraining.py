@@ -22,18 +22,18 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.pretrain.job import make_label
 from maestro_env.experiments.commands.pretrain.lessons import (
     Lesson,
     Taught,
     draw_lessons,
     lessons_of,
 )
-from maestro_env.experiments.commands.pretrain.making import make_label
 from maestro_env.experiments.commands.pretrain.trainer import Settings, Training
 from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers, shapes_of
 from maestro_env.experiments.problems.labels import Label
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.experiments.store.directory import open_directory
+from maestro_env.experiments.store.claims import open_directory
 from maestro_env.mappers.learners.prior import learner
 from maestro_env.mappers.learners.prior.learner import Learner
 from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch

@@ -13,8 +13,8 @@ import pytest
 from run_helpers import wait_for
 
 from maestro_env.experiments.commands.benchmark.methods import Method
+from maestro_env.experiments.commands.benchmark.program import ProgramError, TimedOutError
 from maestro_env.experiments.commands.benchmark.records import Searches
-from maestro_env.experiments.commands.benchmark.talking import ProgramError, TimedOutError
 from maestro_env.experiments.problems.splits import find_problems
 from maestro_env.experiments.search.searches import UnspentError
 
@@ -29,7 +29,7 @@ def problem():
 """
 PARENT = """
 import sys
-from maestro_env.experiments.commands.benchmark.talking import Program
+from maestro_env.experiments.commands.benchmark.program import Program
 from maestro_env.base.processes import ctrl_c_held_back
 with ctrl_c_held_back(), Program(sys.argv[1:], 60) as program:
     print(program.line().decode(), end="", flush=True)
@@ -120,7 +120,7 @@ def test_a_vector_has_integers_alone(tmp_path: Path) -> None:
 
 
 def test_a_line_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maestro_env.experiments.commands.benchmark.talking._MOST_BYTES", 10_000)
+    monkeypatch.setattr("maestro_env.experiments.commands.benchmark.program._MOST_BYTES", 10_000)
     with pytest.raises(ProgramError, match=r"says '\[{37}...': "):
         search(tmp_path, "while True: os.write(1, b'[' * 1000)", seconds=60)
 

@@ -30,7 +30,7 @@ from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store import ray_pool
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.ray_pool import ClusterError, connect
-from maestro_env.experiments.store.versions import versions
+from maestro_env.experiments.store.records import versions
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")

@@ -9,8 +9,8 @@ from mapper_helpers import SPENDERS
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.mappers import PROVERS, make_mapper
+from maestro_env.mappers.base import changed, check, setting
 from maestro_env.mappers.ga import GeneticConfig, GeneticMapper
-from maestro_env.mappers.settings import changed, check, setting
 
 
 @dataclass(frozen=True)

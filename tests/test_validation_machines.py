@@ -18,7 +18,7 @@ from maestro_env.accelerators.hierarchy import MemoryElement
 from maestro_env.experiments.commands.validation import moca, vta
 from maestro_env.experiments.commands.validation.agreement import cost_of
 from maestro_env.experiments.commands.validation.gemmini import fitted, unfitted
-from maestro_env.experiments.commands.validation.moca_tiler import (
+from maestro_env.experiments.commands.validation.moca import (
     Convolution,
     convolution_tile,
     product_tile,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from maestro_env import find_layer, find_network
-from maestro_env.accelerators.files.zigzag_mapping import LayerMapping, read_mappings
+from maestro_env.accelerators.files.zigzag import LayerMapping, read_mappings
 from maestro_env.accelerators.finding import accelerator_notes, find_hierarchy, is_hierarchy
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.base.errors import MaestroEnvError, MappingError

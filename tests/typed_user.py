@@ -31,6 +31,7 @@ from maestro_env import (
     Level,
     Limits,
     Loop,
+    MaestroConstructEnv,
     MaestroEnv,
     MaestroImproveEnv,
     MaestroVectorEnv,
@@ -114,6 +115,8 @@ seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
 improving = MaestroImproveEnv(layer, hardware=hardware)
 start, start_info = improving.reset(seed=0)
 moves: tuple[tuple[str, str], ...] = improving.moves
+constructing = MaestroConstructEnv(layer, hardware=hardware)
+options, choices = constructing.reset(seed=0)
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
 

@@ -32,7 +32,7 @@ from maestro_env.experiments.shell.files import ensure_directory, refuse_irregul
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Table
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.records import processor, versions
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mapspace.mapping import to_m

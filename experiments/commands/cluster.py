@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.clustering import (
     AGENTS,
     LINKAGES,

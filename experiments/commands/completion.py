@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any
 
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.base.registry import look_up
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import PROGRAM, declare, option
 from maestro_env.experiments.shell.printing import print_lines

@@ -11,7 +11,7 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.pages.headline import above_optimum, found_line
-from maestro_env.experiments.proving.goal_optimum import recorded_optimum
+from maestro_env.experiments.proving.proof import recorded_optimum
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.mapping_files import (
     MappingConfig,

@@ -13,7 +13,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.held import HELD
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO
@@ -24,8 +24,7 @@ from maestro_env.experiments.shell.files import RecordError, is_empty, write_csv
 from maestro_env.experiments.shell.flags import option, out_option, resume_option, threads_option
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Table, significant
-from maestro_env.experiments.store.claims import claimed, remove_abandoned
-from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.claims import ANEW, CONFIG, claimed, remove_abandoned
 from maestro_env.experiments.store.running import Running
 from maestro_env.mapspace.space import SCHEMAS
 from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels

@@ -25,8 +25,7 @@ from maestro_env.experiments.shell.files import distinct_name
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.progress import best_note
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import Record, Show
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.records import Record, Show, Versions
 from maestro_env.mappers import is_own
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.descent import descent, follow

@@ -36,10 +36,9 @@ from maestro_env.experiments.shell.files import (
     ensure_directory,
 )
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.directory import open_directory
-from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.claims import open_directory
+from maestro_env.experiments.store.records import Versions, made_here, refuse_damaged
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import Versions, made_here
 from maestro_env.models import accelerator_record, find_accelerator, model_of
 from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network

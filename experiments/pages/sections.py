@@ -18,7 +18,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.pages.headline import within
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shown.tables import Table
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.records import Versions
 from maestro_env.models import room_of
 from maestro_env.optimum.known import optimum_in_table
 

@@ -1,4 +1,7 @@
-"""Writing a report: the page, Markdown and CSV."""
+"""Writing a report: the page, Markdown and CSV.
+
+Templates of pages: files of Jinja in which a name that is missing is an error.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import MissingExtraError
@@ -21,8 +24,25 @@ from maestro_env.experiments.pages.tables import (
 )
 from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
 from maestro_env.experiments.shown.tables import in_markdown, printable_name
-from maestro_env.experiments.shown.templates import templates
 from maestro_env.models import room_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def templates(folder: Path, autoescape: bool = False) -> Environment:
+    """Return the templates of a folder."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=autoescape,
+    )
+
 
 _FOLDER = Path(__file__).parent
 _REAL = ("latency_ms", "inferences_per_second", "energy_mj", "tops_per_watt")

@@ -18,7 +18,7 @@ from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.environments.making import between as between
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks

@@ -14,7 +14,7 @@ from random import Random
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.environments.named import TASKS
 from maestro_env.experiments.problems import drawn
 from maestro_env.experiments.problems.drawn import has_mapping, is_bounded

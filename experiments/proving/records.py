@@ -16,8 +16,8 @@ from maestro_env.base.errors import quoted
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import DamagedError, check_same, require_counts
-from maestro_env.experiments.store.directory import ANEW
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.claims import ANEW
+from maestro_env.experiments.store.records import Versions
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.optimum.solving import Solution
 

@@ -33,8 +33,7 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shown.progress import best_note
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.records import Record, Show
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.records import Record, Show, Versions
 from maestro_env.mappers import is_own, may_end_early
 
 _TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")

@@ -36,7 +36,7 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shell.flags import UsageError, option
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.claims import ANEW
 from maestro_env.models import (
     ANY_MEMORIES,
     accelerator_record,

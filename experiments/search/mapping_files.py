@@ -25,7 +25,7 @@ from maestro_env.experiments.search.goals import (
 )
 from maestro_env.experiments.shell.files import RecordError, read_record
 from maestro_env.experiments.shell.flags import UsageError, option
-from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.claims import ANEW
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace

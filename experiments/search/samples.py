@@ -16,7 +16,7 @@ from maestro_env.experiments.search.searches import Recorder, run_search
 from maestro_env.experiments.shell.files import RecordError, ensure_directory, replacing, user_cache
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.versions import code_digest
+from maestro_env.experiments.store.records import code_digest
 from maestro_env.mappers.agents.grouping import refusing, samples_of
 from maestro_env.mapspace.space import Points
 

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.checks import look_up, plain_integer, plain_number
 from maestro_env.base.errors import MaestroEnvError, quoted
-from maestro_env.base.registry import look_up
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Claims: which process writes a file of a directory that several work on.
+"""Directories of records that several processes share, and claims: which of them writes a file.
 
 A claim is a ``SoftFileLease`` of filelock: a file made exclusively, which its owner touches every
 10 s. Unlike ``flock`` it holds on shared file systems. The claim of a dead process of this machine
@@ -10,17 +10,22 @@ live on, its search is done twice, with the same result: a search follows from i
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import SoftFileLease, Timeout
 
 from maestro_env.experiments.shell.files import (
     LOCK,
     RecordError,
+    check_same,
     ensure_directory,
+    is_empty,
+    read_record,
     remove_temporary,
+    write_record,
 )
 
 _SECONDS_TO_SIGN = 3.0
@@ -104,3 +109,47 @@ def remove_abandoned(directory: Path) -> None:
         claim = Claim(path)
         if claim.take():
             claim.give_back()
+
+
+CONFIG = "config.json"
+"""The file that says what a directory is for."""
+
+ANEW = "give another --out to start again"
+
+
+def open_directory(
+    directory: Path,
+    command: str,
+    facts: dict[str, Any],
+    more: Callable[[], dict[str, Any]] = dict,
+) -> dict[str, Any]:
+    """Write what a directory is for, or check that it is for the same; return what it says.
+
+    Args:
+        directory: that exists, which several processes may share.
+        command: that makes such directories.
+        facts: what decides the results, JSON objects by section.
+        more: makes what is kept beside them; called only for a new directory, whose file is written
+            last.
+
+    Raises:
+        RecordError: it is for something else, or cannot be read or written.
+    """
+    path = directory / CONFIG
+    with claimed(path):
+        if path.exists():
+            entry = read_record(path, ANEW)
+            if (other := entry.get("command", "another command")) != command:
+                raise RecordError(
+                    f"{directory} is a directory of {other}, not of {command}; {ANEW}"
+                )
+            check_same(path, entry, facts)
+        elif is_empty(directory):
+            entry = {"command": command, **facts, **more()}
+            write_record(path, entry)
+        else:
+            raise RecordError(
+                f"{directory} has files but no {CONFIG}: it is not a directory of {command}; {ANEW}"
+            )
+    remove_abandoned(directory)
+    return entry

@@ -27,8 +27,7 @@ from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
 from maestro_env.experiments.store.ray_worker import Outcome
-from maestro_env.experiments.store.records import Pending, Show
-from maestro_env.experiments.store.versions import versions
+from maestro_env.experiments.store.records import Pending, Show, versions
 
 if TYPE_CHECKING:
     from ray import ObjectRef

@@ -15,8 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from maestro_env.experiments.store.records import Record
-from maestro_env.experiments.store.versions import Versions, versions
+from maestro_env.experiments.store.records import Record, Versions, versions
 
 
 @dataclass(frozen=True)

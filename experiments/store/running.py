@@ -13,11 +13,16 @@ from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import run_directory
 from maestro_env.experiments.shell.flags import PROGRAM, to_flags
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.directory import open_directory
+from maestro_env.experiments.store.claims import open_directory
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.ray_pool import connect
-from maestro_env.experiments.store.records import Record, SetupRecord, refuse_damaged
-from maestro_env.experiments.store.versions import Versions, made_here
+from maestro_env.experiments.store.records import (
+    Record,
+    SetupRecord,
+    Versions,
+    made_here,
+    refuse_damaged,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -16,7 +16,7 @@ from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_csv
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.versions import processor, versions
+from maestro_env.experiments.store.records import processor, versions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

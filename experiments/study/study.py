@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env.evaluation.problem import require
-from maestro_env.experiments.proving.goal_optimum import find_optimum
+from maestro_env.experiments.proving.proof import find_optimum
 from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
 from maestro_env.experiments.search.goals import (
     GOAL,
@@ -44,9 +44,9 @@ from maestro_env.experiments.shell.flags import (
 )
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.directory import ANEW, CONFIG, open_directory
+from maestro_env.experiments.store.claims import ANEW, CONFIG, open_directory
+from maestro_env.experiments.store.records import Versions
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
 from maestro_env.models import accelerator_record

@@ -12,7 +12,7 @@ from maestro_env.accelerators.dataflows import (
     with_rules,
     without_rules,
 )
-from maestro_env.accelerators.files import zigzag_mapping
+from maestro_env.accelerators.files import zigzag
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import read_rules
 from maestro_env.accelerators.loop_rules import LoopRules
@@ -63,7 +63,7 @@ def read_constraints(text: str) -> dict[str, LoopRules]:
     """
     root = read_yaml(text if "\n" in text else f"{{{text}}}", "constraints", HardwareError)
     if isinstance(root.value, list):
-        return zigzag_mapping.rules_of(root)
+        return zigzag.rules_of(root)
     return {name: read_rules(part) for name, part in root.named().items()}
 
 

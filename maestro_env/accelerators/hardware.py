@@ -11,10 +11,9 @@ from maestro_env import _native
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.technologies import DEFAULT, find_technology, technology_text
 from maestro_env.accelerators.technology import Areas, Energies, Technology
-from maestro_env.base.checks import MAX_INT, require_integer, require_name, require_number
+from maestro_env.base.checks import MAX_INT, by_name, require_integer, require_name, require_number
 from maestro_env.base.errors import HardwareError
 from maestro_env.base.pickling import Recomputed
-from maestro_env.base.registry import by_name
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""

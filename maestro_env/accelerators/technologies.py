@@ -11,13 +11,13 @@ from maestro_env.accelerators.technology import (
     read_technology,
     written,
 )
+from maestro_env.base.checks import by_name
 from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
     UnknownNameError,
     quoted,
 )
-from maestro_env.base.registry import by_name
 
 DEFAULT = Technology("maestro")
 """MAESTRO's energies, where network and main memory are free."""

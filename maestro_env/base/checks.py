@@ -1,16 +1,17 @@
-"""Small checks of what users pass in."""
+"""Small checks of what users pass in, and registries of entries that they name."""
 
 from __future__ import annotations
 
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from maestro_env.base.errors import (
     ArgumentTypeError,
     MaestroEnvError,
     Refuse,
+    UnknownNameError,
     close_matches,
     quoted,
 )
@@ -120,3 +121,25 @@ def read_entries(
         if values[key] is None:
             raise refuse(f"{where}: {key} is {quoted(text)}; allowed: {allowed}")
     return values
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Entry = TypeVar("_Entry")
+_NamedEntry = TypeVar("_NamedEntry", bound=_Named)
+
+
+def by_name(*entries: _NamedEntry) -> Mapping[str, _NamedEntry]:
+    """Return a registry of entries that have a ``name``."""
+    return {entry.name: entry for entry in entries}
+
+
+def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:
+    """Return the entry of this name, or raise an error that lists the names."""
+    require_type(what, name, str, f"one of {', '.join(registry)}")
+    if name not in registry:
+        raise UnknownNameError(what, name, registry)
+    return registry[name]

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import ArgumentTypeError, MaestroEnvError, MissingExtraError, quoted
-from maestro_env.base.registry import look_up
 from maestro_env.evaluation.cost import METRICS, unit_of
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES, Rows

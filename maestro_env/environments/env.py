@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env import _native
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gymnasium.vector import AutoresetMode
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.checks import require_integer
+from maestro_env.base.checks import look_up, require_integer
 from maestro_env.base.errors import EnvError, UnknownNameError, quoted
-from maestro_env.base.registry import look_up
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.constructing import MaestroConstructEnv, MaestroConstructVectorEnv

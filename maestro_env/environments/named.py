@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import NamedTuple
 
 from maestro_env.accelerators.held import HELD_HARDWARE
 
 NAMESPACE = "maestro_env"
 
 
-@dataclass(frozen=True)
-class NamedTask:
+class NamedTask(NamedTuple):
     """A layer, an accelerator and an objective; all else as ``MaestroImproveEnv`` has it.
 
     Args:
@@ -79,8 +78,7 @@ EPISODE_LENGTH = 500
 """Moves of an episode of a task."""
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """Many layers, of which each episode has one: convolutions, for EDP.
 
     Args:
@@ -114,7 +112,7 @@ CONTEXTS = (
     Context("both", HELD_HARDWARE, held=True),
 )
 
-CONSTRUCTED = tuple(replace(each, task="construct") for each in CONTEXTS)
+CONSTRUCTED = tuple(each._replace(task="construct") for each in CONTEXTS)
 """The same layers and accelerators, where a policy constructs mappings."""
 
 _EVERY: tuple[NamedTask | Context, ...] = (*TASKS, *CHIP_TASKS, *CONTEXTS, *CONSTRUCTED)

@@ -13,9 +13,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from maestro_env.base.checks import require_integer
+from maestro_env.base.checks import look_up, require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError, quoted
-from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import DEFAULT
+from maestro_env.base.checks import by_name, look_up
 from maestro_env.base.errors import ModelError
-from maestro_env.base.registry import by_name, look_up
 
 ABILITIES: Mapping[str, str] = {
     "levels": "mappings of two levels",

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.checks import require_type, tuple_of
+from maestro_env.base.checks import by_name, look_up, require_type, tuple_of
 from maestro_env.base.errors import ArgumentTypeError
 from maestro_env.base.pickling import Recomputed
-from maestro_env.base.registry import by_name, look_up
 from maestro_env.workloads.layer import Layer
 
 Metrics = NDArray[np.float64]

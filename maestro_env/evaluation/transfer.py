@@ -13,8 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maestro_env.base.checks import require_type
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up, require_type
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.adopting import Resize

@@ -17,7 +17,6 @@ from maestro_env.explanation.bottleneck import (
     find_bottleneck,
     time_steps,
 )
-from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.explanation import Explanation, explain_mapping
 from maestro_env.explanation.hierarchy import (
@@ -35,12 +34,15 @@ from maestro_env.explanation.neighbours import (
 )
 from maestro_env.explanation.traffic import (
     TENSORS,
+    Buffer,
+    Buffers,
     Energy,
     Stage,
     Traffic,
     count_energy,
     count_reuse,
     count_traffic,
+    fill_buffers,
 )
 from maestro_env.hierarchy.evaluation import Fill
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.accelerators.technologies import DEFAULT
-from maestro_env.base.checks import MAX_INT, require_type
+from maestro_env.base.checks import MAX_INT, by_name, require_type
 from maestro_env.base.errors import MappingError, ModelError
-from maestro_env.base.registry import by_name
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping

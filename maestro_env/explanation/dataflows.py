@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MappingError, MapSpaceError
-from maestro_env.base.registry import look_up
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem

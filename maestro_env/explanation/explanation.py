@@ -20,7 +20,6 @@ from maestro_env.explanation.bottleneck import (
     find_bottleneck,
     time_steps,
 )
-from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.text import (
@@ -32,12 +31,15 @@ from maestro_env.explanation.text import (
     table,
 )
 from maestro_env.explanation.traffic import (
+    Buffer,
+    Buffers,
     Energy,
     Stage,
     Traffic,
     count_energy,
     count_reuse,
     count_traffic,
+    fill_buffers,
 )
 from maestro_env.mapspace.mapping import Mapping
 

@@ -21,10 +21,9 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.constraints import TWO_LOOPS, read_constraints
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, LoopRules
-from maestro_env.base.checks import require_integer, require_type
+from maestro_env.base.checks import by_name, look_up, require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
-from maestro_env.base.registry import by_name, look_up
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.workloads.layer import Layer, loop_of

@@ -24,8 +24,8 @@ from maestro_env.accelerators.finding import chips_with, find_hardware, find_hie
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.pricing import with_usual_energies
+from maestro_env.base.checks import by_name
 from maestro_env.base.errors import ArgumentTypeError, quoted
-from maestro_env.base.registry import by_name
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem

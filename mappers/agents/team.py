@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from maestro_env.base import agents as core
 from maestro_env.clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.rewards import REWARDS, Observations
-from maestro_env.mappers.base import StartConfig
+from maestro_env.mappers.base import StartConfig, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Booleans, Floats, Integers, orders_of, sizes_at
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space
 

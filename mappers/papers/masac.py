@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from maestro_env.mappers.base import setting
 from maestro_env.mappers.papers.off_policy.learner import Settings
 from maestro_env.mappers.papers.off_policy.maddpg import Masac
 from maestro_env.mappers.papers.replaying import Learner, ReplayConfig, ReplayMapper
-from maestro_env.mappers.settings import setting
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from maestro_env.mappers.agents.archive import Archive
 from maestro_env.mappers.agents.episodes import Choosing, Episodes, Improving, Seen
 from maestro_env.mappers.agents.grouping import GroupedMapper
 from maestro_env.mappers.agents.team import GroupConfig
+from maestro_env.mappers.base import setting
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, SoaReplay
 from maestro_env.mappers.parts.arrays import DRAWS, Floats, Integers
-from maestro_env.mappers.settings import setting
 from maestro_env.mapspace.space import Space
 
 EPISODES = ("improve", "choose")

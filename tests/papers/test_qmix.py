@@ -18,10 +18,10 @@ from maestro_env.accelerators.finding import find_hardware  # noqa: E402
 from maestro_env.base.errors import UnknownNameError  # noqa: E402
 from maestro_env.evaluation.status import Rows  # noqa: E402
 from maestro_env.mappers import make_mapper  # noqa: E402
+from maestro_env.mappers.base import SettingError  # noqa: E402
 from maestro_env.mappers.papers.qmix import QmixConfig, _Steps  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.value_based.qmix import LEARNERS  # noqa: E402
-from maestro_env.mappers.settings import SettingError  # noqa: E402
 from maestro_env.mapspace.space import MapSpace, Points  # noqa: E402
 from maestro_env.workloads.layer import Layer  # noqa: E402
 

@@ -15,17 +15,15 @@ pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
-from maestro_env.experiments.papers.sparse.transformer import quality as measuring
+from maestro_env.experiments.papers.sparse.transformer import pretraining as measuring
 from maestro_env.experiments.papers.sparse.transformer import shards as corpus
 from maestro_env.experiments.papers.sparse.transformer.pretraining import (
     WINDOW,
+    WORST,
+    Quality,
     Size,
     Trained,
     _learn,
-)
-from maestro_env.experiments.papers.sparse.transformer.quality import (
-    WORST,
-    Quality,
     quality,
     sought,
 )

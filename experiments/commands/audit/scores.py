@@ -17,7 +17,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import read_record
 from maestro_env.experiments.shown.tables import Table
-from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
 from maestro_env.experiments.study.sweep.records import (

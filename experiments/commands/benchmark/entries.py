@@ -33,7 +33,7 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.workloads.finding import models
 
 COMMAND = "benchmark run"

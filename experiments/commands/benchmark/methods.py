@@ -17,10 +17,9 @@ from maestro_env.experiments.commands.benchmark.program import ProgramMapper, sp
 from maestro_env.experiments.problems.labels import Held, read_labels
 from maestro_env.experiments.shell.files import file_digest
 from maestro_env.mappers import make_mapper, mapper_names, may_end_early
-from maestro_env.mappers.base import Mapper
+from maestro_env.mappers.base import Mapper, changed
 from maestro_env.mappers.library import Entry, Library, LibraryMapper, known_entries
 from maestro_env.mappers.plugins import MapperError, make, require_mapper
-from maestro_env.mappers.settings import changed
 from maestro_env.workloads.finding import models
 
 _WEIGHTS, _PROGRAM = ".safetensors", "program"

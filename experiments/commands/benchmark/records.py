@@ -12,7 +12,7 @@ import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.experiments.commands.benchmark.methods import Method
-from maestro_env.experiments.commands.benchmark.talking import TimedOutError
+from maestro_env.experiments.commands.benchmark.program import TimedOutError
 from maestro_env.experiments.problems.labels import Held
 from maestro_env.experiments.search.searches import Recorder, UnspentError, stream
 from maestro_env.experiments.shell.files import distinct_name

@@ -50,10 +50,9 @@ from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.tables import Table
-from maestro_env.experiments.store.directory import CONFIG, open_directory
-from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.claims import CONFIG, open_directory
+from maestro_env.experiments.store.records import made_here, refuse_damaged
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import made_here
 
 
 def score(config: Any) -> int:

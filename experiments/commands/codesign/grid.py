@@ -25,8 +25,8 @@ from maestro_env.experiments.commands.codesign.elements import (
 from maestro_env.experiments.commands.codesign.flags import WITH_AREAS, Config
 from maestro_env.experiments.search.goals import say_form
 from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.study.sweep.axes import AXES
 from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
-from maestro_env.experiments.study.sweep.grid_axes import AXES
 from maestro_env.models import has_levels, room_of
 from maestro_env.models.room import Room
 

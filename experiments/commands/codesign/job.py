@@ -22,7 +22,7 @@ from maestro_env.experiments.shell.files import (
 )
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep

@@ -31,7 +31,7 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.tables import printable_name
-from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.axes import Sweep, axes_of
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
@@ -39,7 +39,6 @@ from maestro_env.experiments.study.sweep.fronts import (
     header_of,
     some_of,
 )
-from maestro_env.experiments.study.sweep.grid_axes import axes_of
 from maestro_env.models import accelerator_record
 
 _MOST_LINES = 10

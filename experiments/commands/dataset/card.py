@@ -11,10 +11,10 @@ from typing import Any
 from maestro_env.datasets.parquet import SPLITS, STATUS, Dataset, column_units
 from maestro_env.evaluation.cost import METRICS, unit_of
 from maestro_env.experiments.commands.dataset.flags import Config
+from maestro_env.experiments.pages.writer import templates
 from maestro_env.experiments.shell.files import file_digest, write_json, write_text
 from maestro_env.experiments.shell.flags import to_flags
 from maestro_env.experiments.shown.tables import in_markdown
-from maestro_env.experiments.shown.templates import templates
 from maestro_env.mappers.parts.arrays import DRAWS
 
 CARD = "README.md"

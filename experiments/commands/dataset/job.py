@@ -23,10 +23,9 @@ from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Table
-from maestro_env.experiments.store.claims import only_process
-from maestro_env.experiments.store.directory import ANEW
+from maestro_env.experiments.store.claims import ANEW, only_process
+from maestro_env.experiments.store.records import versions
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import versions
 from maestro_env.mappers import PROVERS, mapper_names
 from maestro_env.mappers.parts.arrays import DRAWS
 from maestro_env.workloads.finding import find_layer

@@ -1,16 +1,28 @@
-"""Makes labels, or trains a prior."""
+"""Makes labels, in a directory that several processes share, or trains a prior."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from maestro_env.experiments.commands.pretrain.making import make_labels
-from maestro_env.experiments.problems.drawn import shapes_of
-from maestro_env.experiments.problems.labels import labels_digest, read_labels
+import numpy as np
+
+from maestro_env.environments.task import Task
+from maestro_env.evaluation.problem import require
+from maestro_env.experiments.commands.pretrain.near_optima import NearEvaluator
+from maestro_env.experiments.problems.drawn import is_bounded, shapes_of, training_problem
+from maestro_env.experiments.problems.labels import (
+    SUFFIX,
+    Label,
+    labels_digest,
+    read_labels,
+    write_labels,
+)
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell import cli
-from maestro_env.experiments.shell.files import any_directory
+from maestro_env.experiments.shell.files import any_directory, ensure_directory
 from maestro_env.experiments.shell.flags import (
     UsageError,
     option,
@@ -18,8 +30,109 @@ from maestro_env.experiments.shell.flags import (
     refuse_others,
     to_flags,
 )
-from maestro_env.experiments.store.directory import open_directory
+from maestro_env.experiments.store.claims import open_directory
+from maestro_env.experiments.store.pool import run_records
+from maestro_env.experiments.store.records import Record, Show
+from maestro_env.mappers import make_mapper
+from maestro_env.optimum.known import optimum_in_table
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import models
+
+PROBLEMS = 32
+"""Problems of a file."""
+
+MOST_POINTS = 16
+"""Near-optima of a label at most."""
+
+_START = 1000
+# About three seconds, of which a mapping that is evaluated takes as long as five boxes.
+_MOST_BOXES = 3_000_000
+_BOXES_OF_A_SAMPLE = 5
+_BOXES_BETWEEN_LOOKS = 100_000
+_ROUNDS = 2
+
+
+def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
+    """Make the labels of the first shards that are not there yet; return the exit status.
+
+    Other processes may do the same in the same directory. Shards that have been written stay after
+    Ctrl-C.
+
+    Raises:
+        RecordError: the directory has labels of another seed.
+    """
+    ensure_directory(directory)
+    open_directory(directory, "pretrain", {"labels": {"seed": seed}})
+    all_shards = [
+        Shard(seed, number, directory=directory, again="the same command")
+        for number in range(shards)
+    ]
+    return run_records(all_shards, jobs)
+
+
+@dataclass(frozen=True)
+class Shard(Record[list[Label]]):
+    """The labels of some problems, with consecutive numbers, in a file of its own kind."""
+
+    seed: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"labels {self.number}"
+
+    @property
+    def path(self) -> Path:
+        return self.directory / f"labels-{self.number:05}{SUFFIX}"
+
+    def facts(self) -> dict[str, Any]:
+        return {"labels": {"seed": self.seed}}
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        return {"labels": list(self._labels(show))}
+
+    def write(self, entry: dict[str, Any]) -> None:
+        write_labels(self.path, entry["labels"])
+
+    def parse(self, entry: dict[str, Any]) -> list[Label]:
+        raise NotImplementedError("read_labels reads the files of a directory")
+
+    def _labels(self, show: Show) -> Iterator[Label]:
+        for done in range(PROBLEMS):
+            number = self.number * PROBLEMS + done
+            show(done / PROBLEMS, f"problem {number}")
+            task = training_problem(self.seed, number)
+            label = make_label(task, np.random.default_rng([self.seed, number]))
+            if label is not None:
+                yield label
+
+
+def make_label(task: Task, rng: np.random.Generator) -> Label | None:
+    """Search for the best mappings; None if there are no proofs of such problems, or no mapping.
+
+    It takes ``ga_log`` to start with, then the search for the optimum with a limit of boxes, then
+    the neighbours of the best mappings. So the label depends on the random stream alone.
+    """
+    problem, objective = require(task.problem, "levels", "a label"), task.objective
+    if not is_bounded(problem, objective):
+        return None
+    evaluator = NearEvaluator(problem, objective)
+    make_mapper("ga_log").search(evaluator, _START, rng)
+    known = optimum_in_table(problem, objective)
+    if known:
+        evaluator.evaluate(known.point[np.newaxis])
+    evaluator.descend()
+    search = OptimumSearch(problem, objective)
+    search.begin_with(evaluator.best)
+    spent = 0
+    while not search.finished and spent < _MOST_BOXES:
+        points = search.ask(_BOXES_BETWEEN_LOOKS)
+        search.tell(points, evaluator.evaluate(points).values)
+        spent = search.nodes + _BOXES_OF_A_SAMPLE * evaluator.used
+    bound = max(search.bound, known.bound if known else 0.0)
+    for _ in range(_ROUNDS):
+        evaluator.look_around(MOST_POINTS)
+    points, values = evaluator.near(MOST_POINTS)
+    return Label(task, bound, points, values) if len(points) else None
 
 
 @dataclass(frozen=True)

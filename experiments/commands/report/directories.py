@@ -25,7 +25,7 @@ from maestro_env.experiments.search.goals import (
 )
 from maestro_env.experiments.shell.files import RecordError, read_json, read_record
 from maestro_env.experiments.shell.flags import PROGRAM, to_flags
-from maestro_env.experiments.store.directory import ANEW, CONFIG
+from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.study.study import read_all
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
 from maestro_env.mapspace.space import TILES

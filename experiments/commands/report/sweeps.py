@@ -21,7 +21,7 @@ from maestro_env.experiments.pages.sections import (
 )
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shell.flags import PROGRAM
-from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.axes import Axis, Sweep, axes_of, pictured
 from maestro_env.experiments.study.sweep.chunks import Chunk
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
@@ -32,7 +32,6 @@ from maestro_env.experiments.study.sweep.fronts import (
     read_front,
     rounds_of,
 )
-from maestro_env.experiments.study.sweep.grid_axes import Axis, axes_of, pictured
 from maestro_env.experiments.study.sweep.records import (
     CellBest,
     best_mappings,

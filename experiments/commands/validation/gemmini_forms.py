@@ -14,9 +14,10 @@ from maestro_env.experiments.commands.validation.agreement import (
     REFILL,
     Floats,
     agreement,
+    least,
+    loss,
     with_parts,
 )
-from maestro_env.experiments.commands.validation.fitting import least, loss
 from maestro_env.experiments.commands.validation.gemmini import (
     ARRAY,
     Measured,

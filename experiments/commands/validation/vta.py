@@ -22,13 +22,14 @@ from maestro_env.experiments.commands.validation.agreement import (
     Run,
     busiest,
     cost_of,
+    least,
+    loss,
     print_groups,
     print_left_out,
     print_models,
     print_worst,
     with_parts,
 )
-from maestro_env.experiments.commands.validation.fitting import least, loss
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.shape import Shape

@@ -18,8 +18,8 @@ from maestro_env.experiments.papers.paper.page import ABOUT, write_about, write_
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
 from maestro_env.experiments.shell.printing import print_errors, print_lines
+from maestro_env.experiments.store.records import made_here
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import made_here
 
 
 class Plan(NamedTuple):

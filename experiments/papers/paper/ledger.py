@@ -29,9 +29,8 @@ from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.claims import claimed, remove_abandoned
-from maestro_env.experiments.store.records import refuse_damaged
+from maestro_env.experiments.store.records import Versions, refuse_damaged
 from maestro_env.experiments.store.running import Running
-from maestro_env.experiments.store.versions import Versions
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.mappers import make_mapper
 from maestro_env.optimum.known import optimum_in_table

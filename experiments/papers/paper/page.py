@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jinja2 import TemplateError
 
+from maestro_env.experiments.pages.writer import templates
 from maestro_env.experiments.papers.paper.frame import Folder
 from maestro_env.experiments.papers.paper.ledger import Finished, Run
 from maestro_env.experiments.papers.paper.reach import everywhere, tally
@@ -24,7 +25,6 @@ from maestro_env.experiments.shell.files import (
     write_text,
 )
 from maestro_env.experiments.shown.plots import drawn
-from maestro_env.experiments.shown.templates import templates
 
 ABOUT = "about.json"
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
-from maestro_env.base.checks import plain_integer
+from maestro_env.base.checks import look_up, plain_integer
 from maestro_env.base.errors import quoted
-from maestro_env.base.registry import look_up
 from maestro_env.experiments.papers.quantise.learners import LEARNERS
 from maestro_env.experiments.papers.quantise.sweep import Sweep, conduct
 from maestro_env.experiments.papers.quantise.tasks import TASKS

@@ -12,7 +12,7 @@ from itertools import product
 from statistics import fmean, median
 from typing import Any
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.quantise.acting import (
     EPISODES,
     Acted,

@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numpy as np
 
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.base.registry import look_up
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.experiments.search.searches import run_search

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.quantise.learners import LEARNERS, RECIPES, require_learners
 from maestro_env.experiments.papers.quantise.losses import Found, print_losses
 from maestro_env.experiments.papers.quantise.tasks import TASKS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.replay.measuring import SAMPLERS
 from maestro_env.experiments.papers.replay.sample import Sampling, measure
 from maestro_env.experiments.papers.replay.train import MOST_ROWS, Trainings, conduct

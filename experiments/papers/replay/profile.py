@@ -15,23 +15,21 @@ from functools import partial
 
 import numpy as np
 
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.base.registry import look_up
 from maestro_env.experiments.papers.replay.measuring import (
     GIB,
-    SHARED,
-    Full,
-    begin,
-    readers,
-    sampler_of,
-)
-from maestro_env.experiments.papers.replay.phases import (
     PHASES,
     REST,
     SAMPLING,
+    SHARED,
     WHOLE,
+    Full,
     Phase,
+    begin,
     print_phases,
+    readers,
+    sampler_of,
 )
 from maestro_env.experiments.papers.replay.training import LEARNERS
 from maestro_env.experiments.shell import cli

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from maestro_env.base.checks import plain_integer
+from maestro_env.base.checks import look_up, plain_integer
 from maestro_env.base.errors import quoted
-from maestro_env.base.registry import look_up
 from maestro_env.experiments.papers.replay.measuring import GIB, Full
 from maestro_env.experiments.papers.replay.measuring import SAMPLERS as OF_SAMPLE
 from maestro_env.experiments.papers.replay.returns import Key, tables

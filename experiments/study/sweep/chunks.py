@@ -24,9 +24,8 @@ from maestro_env.experiments.shell.files import (
     require_counts,
 )
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.store.directory import ANEW, CONFIG, open_directory
-from maestro_env.experiments.store.records import Record, Show
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.claims import ANEW, CONFIG, open_directory
+from maestro_env.experiments.store.records import Record, Show, Versions
 from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.mappers import is_own
 

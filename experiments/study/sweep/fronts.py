@@ -12,7 +12,7 @@ import numpy as np
 from maestro_env.evaluation.fronts import representatives
 from maestro_env.experiments.shell.files import read_record
 from maestro_env.experiments.shown.tables import Table, figure, named, shown_gap
-from maestro_env.experiments.study.sweep.grid_axes import axes_of
+from maestro_env.experiments.study.sweep.axes import axes_of
 
 RECORD = "codesign.json"
 """The file that has the front."""

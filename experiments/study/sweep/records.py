@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from maestro_env.experiments.search.goals import Goal, ProblemConfig
 from maestro_env.experiments.shell.files import RecordError, read_json, read_record
-from maestro_env.experiments.store.directory import ANEW, CONFIG
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.claims import ANEW, CONFIG
+from maestro_env.experiments.store.records import Versions
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
 from maestro_env.experiments.study.sweep.chunks import VECTOR, Chunk, make_chunks
 from maestro_env.models import recorded_accelerator

@@ -13,17 +13,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
-from maestro_env.accelerators.files.accelforge_actions import (
+from maestro_env.accelerators.files.accelforge_document import (
     SCALES,
     Action,
     action_of,
-    limit_of,
-    word_bits_of,
-)
-from maestro_env.accelerators.files.accelforge_document import (
     calls_unknown,
     counted_by_code,
     enabled,
+    limit_of,
+    word_bits_of,
 )
 from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware

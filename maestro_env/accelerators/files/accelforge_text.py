@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from maestro_env.accelerators.files import written
 from maestro_env.accelerators.files.accelforge import TAGS, container_of, read_hierarchy
-from maestro_env.accelerators.files.accelforge_actions import SEPARATE
+from maestro_env.accelerators.files.accelforge_document import SEPARATE
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import read_yaml

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.mappers.papers.quantised.quantiser import (
     FORMS,
     Codes,

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.registry import look_up
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 DTYPES = {"float32": np.float32, "float16": np.float16}

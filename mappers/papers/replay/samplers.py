@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.mappers.papers.replay.layouts import Replay, ReplayError
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.transformer.tokens import END, encode, of_layer, of_machine

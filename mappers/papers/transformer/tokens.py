@@ -24,8 +24,8 @@ from functools import cache
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MaestroEnvError, quoted
-from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name

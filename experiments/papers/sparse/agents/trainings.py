@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.sparse.agents.arms import ARMS, COPIES, AgentSize, Tuning
 from maestro_env.experiments.papers.sparse.agents.tables import Found, print_tables
 from maestro_env.experiments.papers.sparse.agents.tasks import TASKS

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.store.records import SetupRecord, Show
-from maestro_env.experiments.store.versions import Versions
+from maestro_env.experiments.store.records import SetupRecord, Show, Versions
 from maestro_env.mappers.papers.transformer.corpus import TokenRows, split
 from maestro_env.mappers.papers.transformer.tokens import END
 from maestro_env.prior.proposals import load_prior

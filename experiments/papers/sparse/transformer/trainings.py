@@ -10,29 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.base.registry import look_up
+from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.sparse.curves import CURVES, draw_curves
 from maestro_env.experiments.papers.sparse.transformer.pretraining import (
-    Pretraining,
-    Setup,
-    Size,
-    Trained,
-)
-from maestro_env.experiments.papers.sparse.transformer.quality import (
     CONTROLS,
     COUNTS,
     WORST,
     Control,
     ControlSetup,
+    Pretraining,
     Quality,
+    Setup,
+    Size,
+    Trained,
 )
 from maestro_env.experiments.papers.sparse.transformer.shards import Source, shards
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean
 from maestro_env.experiments.shown.tables import Table, significant, with_interval
+from maestro_env.experiments.store.records import Versions
 from maestro_env.experiments.store.running import run_setups
-from maestro_env.experiments.store.versions import Versions
 from maestro_env.mappers.papers.transformer.training import Arm
 
 MARGIN = 3.0
