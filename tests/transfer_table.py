@@ -144,12 +144,14 @@ PPO: dict[str, tuple[str, dict[str, str]]] = {
     "PPO, bottlenecks": ("train", {}),
     "PPO": ("train", {"observation": "context"}),
 }
+CONSTRUCTED = "PPO that constructs, random problems"
 DRAWN = (
     "new draws",
     "annealing",
     "Bayesian optimisation",
     "greedy, told all outcomes",
     LEARNT,
+    CONSTRUCTED,
     PRIOR,
 )
 SHOWN = (1, 2, 5, 10, 20, 50, 100)
@@ -187,7 +189,7 @@ def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[s
         yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
     yield "random decisions", 0, lambda: constructed(0, 0)
     for seed in range(seeds):
-        yield "PPO that constructs", seed, lambda s=seed: constructed(s, DECISIONS)
+        yield CONSTRUCTED, seed, lambda s=seed: constructed(s, DECISIONS)
 
 
 def measured(trace: Floats) -> dict[str, list[float]]:
@@ -242,8 +244,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         for number, name in enumerate(DRAWN):
             of_name = [row for row in rows if row["method"] == name and test in row["tests"]]
             if of_name:
-                means = [log_mean(episodes(of_name, test, str(mark))) for mark in MARKS]
-                axes.loglog(MARKS, means, marker="o", color=f"C{number}", label=name)
+                marks = [mark for mark in MARKS if str(mark) in of_name[0]["tests"][test]]
+                means = [log_mean(episodes(of_name, test, str(mark))) for mark in marks]
+                axes.loglog(marks, means, marker="o", color=f"C{number}", label=name)
         axes.set(xlabel="moves", title=f"unseen {test}")
         axes.set_xticks(MARKS, [str(mark) for mark in MARKS])
         axes.set_yticks(SHOWN, [str(each) for each in SHOWN])
