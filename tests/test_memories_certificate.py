@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gate import few
+from hypothesis import given
+from hypothesis import strategies as st
 from test_relaxed import CHIPS, problem_on, small_layer
 
 from maestro_env.evaluation.objectives import find_objective
@@ -23,7 +25,12 @@ from maestro_env.experiments.commands.verify.certificate.check import verify
 from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
 from maestro_env.experiments.commands.verify.memories.check import _least_product
 from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
-from maestro_env.experiments.commands.verify.memories.program import Program, Task
+from maestro_env.experiments.commands.verify.memories.program import (
+    Program,
+    Task,
+    _in_tails,
+    _of_tails,
+)
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumError
@@ -57,6 +64,44 @@ def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -
             task = Task(units, prices, 0.3, refill, steps, limits.fill_cycles, limits.cycles)
             least = Program(facts, ratio).least(task) + facts.mac["pj"] * facts.macs / 1000
             assert least == pytest.approx(relaxed.least(box, weights, ratio, limits), rel=1e-9)
+
+
+def _in_pieces(extent: int, cuts: list[tuple[bool, int]], tile: int) -> float:
+    """Return the share of a dimension in pieces of at most a tile beside larger ones.
+
+    A cut is a memory's, with its tile, or that of so many units. Pieces are of unit 0 and of all.
+    """
+    pieces = [(extent, [extent])]
+    for memory, size in cuts:
+        largest = max(first for first, _ in pieces)
+        step = size if memory else -(-largest // size)
+        parts = []
+        for first, units in pieces:
+            starts = range(0, max(first, 1), step)
+            cut = [[max(0, min(step, each - at)) for each in units] for at in starts]
+            if memory:
+                parts += [(min(step, first - at), own) for at, own in zip(starts, cut, strict=True)]
+            else:
+                places = range(0, size * step, step)
+                shares = [max(0, min(step, each - at)) for each in units for at in places]
+                parts.append((min(step, first), shares))
+        pieces = parts
+    if max(first for first, _ in pieces) <= tile:
+        return 0.0
+    return sum(sum(units) for first, units in pieces if first <= tile) / extent
+
+
+@given(st.integers(1, 60), st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=5))
+def test_no_larger_share_is_in_tails(extent: int, cuts: list[tuple[bool, int]]) -> None:
+    count = sum(memory for memory, _ in cuts)
+    once = not cuts or cuts[0][0]
+    # Units that have something to do.
+    cuts = [(memory, size if memory else 1 + size % 4) for memory, size in cuts]
+    for tile in range(1, 20):
+        share = _in_pieces(extent, cuts, tile)
+        assert share <= _in_tails(extent, tile, tile, count, once) + 1e-12
+        assert share <= _in_tails(extent, max(1, tile - 2), tile + 3, count, once) + 1e-12
+        assert share <= _of_tails(extent, tile, count, once) + 1e-12
 
 
 @cache

@@ -7,6 +7,30 @@
 
 namespace gym::relaxed {
 
+namespace {
+
+// The share of a box, of so many indices or more, that lies in tails of some cuts which a tile does
+// not cut, at most (P9). If the outermost cut has one box alone, `once`, so has it one tail.
+double share_of_tails(double size, const Class& tile, int cuts, bool once) {
+  if (cuts == 0) return 0;
+  const auto most = static_cast<double>(tile.most);
+  const double share = static_cast<double>(cuts) / (cuts + 1);
+  return once ? std::min(share, (cuts - 1 + std::min(1.0, most / size)) / cuts) : share;
+}
+
+// The same of a box of just so many: m pieces that are cut leave them some room, and not all of it.
+double share_in_tails(double size, const Class& tile, int cuts, bool once) {
+  if (cuts == 0) return 0;
+  const auto most = static_cast<double>(tile.most), cut = static_cast<double>(tile.least + 1);
+  const double first = once ? most : 0, more = once ? (cuts - 1) * most : cuts * most;
+  const double pieces = std::max(1.0, std::floor((size - first) / (more + cut)));
+  const double room =
+      std::max(std::min(first + pieces * more, size - pieces * cut), size - (pieces + 1) * cut);
+  return std::min(share_of_tails(size, tile, cuts, once), std::max(0.0, room) / size);
+}
+
+}  // namespace
+
 Charges::Charges(const Problem& problem, const Grid& grid, bool dividing)
     : problem_(problem), grid_(grid), dividing_(dividing) {
   for (const TensorId t : {kInput, kFilter, kOutput}) {
@@ -249,19 +273,19 @@ double Charges::share_resting(int memory, int dim, const Class& tile) const {
   const auto most = static_cast<double>(tile.most);
   const int ragged = cuts(memory, dim);
   if (dividing_ || ragged == 0 || most >= extent) return 0;
-  const auto share = [&](double cut, double of) {
-    return cut == 0 ? 0 : std::min(cut / (cut + 1), (cut - 1 + std::min(1.0, most / of)) / cut);
-  };
-  const double anywhere = share(ragged, extent);
-  if (!has(problem_.loops[0], static_cast<LoopId>(dim))) return anywhere;
+  const bool outer = has(problem_.loops[0], static_cast<LoopId>(dim));
+  const double anywhere = share_in_tails(extent, tile, ragged, outer);
+  if (!outer) return anywhere;
   // In the tiles of the first memory there is a cut less. The last of them is smaller; it rests as
   // a whole, or is as ragged as can be.
   const std::int64_t least = box_->least[dim], largest = box_->most[dim];
   if (tile.least >= largest) return 0;
-  const double inner = ragged - 1;
-  const double inside = share(inner, static_cast<double>(least));
+  const int inner = ragged - 1;
+  const bool once = cuts_whole(dim, 1);
+  const auto share = least == largest ? share_in_tails : share_of_tails;
+  const double inside = share(static_cast<double>(least), tile, inner, once);
   const std::int64_t tail = least_tail(dim);
-  const double cut = inner / (inner + 1);
+  const double cut = static_cast<double>(inner) / (inner + 1);
   double last = 0;
   if (least < largest) {
     const double half = extent / 2;
@@ -271,6 +295,15 @@ double Charges::share_resting(int memory, int dim, const Class& tile) const {
     last = ((tail <= tile.most ? 1 : cut) - inside) * static_cast<double>(tail);
   }
   return std::min(anywhere, inside + last / extent);
+}
+
+// Whether no units share a dimension between an element and the next memory that may cut it.
+bool Charges::cuts_whole(int dim, int first) const {
+  for (int e = first; e < problem_.elements(); ++e) {
+    if (!problem_.is_memory(e) && box_->units[e].most[dim] > 1) return false;
+    if (problem_.is_memory(e) && has(problem_.loops[e], static_cast<LoopId>(dim))) return true;
+  }
+  return true;
 }
 
 // Of a tensor's words, by the place of its tiles among those that move.

@@ -43,6 +43,7 @@ class Charges {
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
   std::vector<double> shares_resting(TensorId tensor, int memory) const;
   double share_resting(int memory, int dim, const Class& tile) const;
+  bool cuts_whole(int dim, int first) const;
   std::int64_t boxes(int memory, int dim, std::int64_t tile) const;
   std::int64_t least_tail(int dim) const;
   int cuts(int memory, int dim) const;

@@ -372,29 +372,34 @@ class Program:
         found = np.zeros((1,) * 8)
         for dim in MOVING[tensor]:
             shares = [
-                self._share(memory, dim, units.outer[dim], int(least), int(most))
+                self._share(memory, dim, units, int(least), int(most))
                 for least, most in self._classes[dim]
             ]
             found = np.maximum(found, self._along(dim, np.array(shares)))
         return found
 
-    def _share(self, memory: int, dim: int, outer: tuple[int, int], low: int, tile: int) -> float:
+    def _share(self, memory: int, dim: int, units: Units, low: int, tile: int) -> float:
         """Return the share of a dimension that rests at tiles from ``low`` to ``tile``."""
         facts, extent = self._facts, self._facts.extents[dim]
         cutting = [e for e in range(memory) if facts.is_memory(e) and dim in facts.loops(e)]
         cuts = len(cutting)
         if not cuts or tile >= extent:
             return 0.0
-        anywhere = min(cuts / (cuts + 1), (cuts - 1 + tile / extent) / cuts)
+        anywhere = _in_tails(extent, low, tile, cuts, 0 in cutting)
         if 0 not in cutting:
             return anywhere
-        least, most = outer
+        least, most = units.outer[dim]
         if low >= most:
             return 0.0
         # In the first memory's tiles there is a cut less; the last one is smaller.
         inner = cuts - 1
         ragged = inner / (inner + 1)
-        inside = min(ragged, (inner - 1 + min(1.0, tile / least)) / inner) if inner else 0.0
+        between = range(1, cutting[1] if inner else 1)
+        once = all(int(units.most[f, dim]) == 1 for f in facts.fanouts if f in between)
+        if least == most:
+            inside = _in_tails(least, low, tile, inner, once)
+        else:
+            inside = _of_tails(least, tile, inner, once)
         tail = _least_tail(extent, least, most)
         if least < most:
             rests = (1 - inside) * min(tile, extent / 2) if tail <= tile else 0.0
@@ -412,6 +417,31 @@ def _at_work(units: list[int]) -> int:
     for each in reversed(units):
         found = (each - 1) * found + 1
     return found
+
+
+def _of_tails(size: int, tile: int, cuts: int, once: bool) -> float:
+    """Return the share of a box of such a size or more that is in tails of at most a tile (P9).
+
+    Args:
+        size: of the box.
+        tile: that the tails have at most.
+        cuts: that leave them.
+        once: the outermost cut leaves one.
+    """
+    if not cuts:
+        return 0.0
+    share = cuts / (cuts + 1)
+    return min(share, (cuts - 1 + min(1.0, tile / size)) / cuts) if once else share
+
+
+def _in_tails(size: int, low: int, tile: int, cuts: int, once: bool) -> float:
+    """Return the same of a box of just this size, beside pieces that are larger than ``low``."""
+    counts = np.arange(1, size // (low + 1) + 1)
+    if not cuts or not len(counts):
+        return 0.0
+    tails = (counts * (cuts - 1) + 1 if once else counts * cuts) * tile
+    room = np.minimum(tails, size - counts * (low + 1)).max()
+    return min(_of_tails(size, tile, cuts, once), float(room) / size)
 
 
 def _least_tail(extent: int, least: int, most: int) -> int:
