@@ -211,6 +211,11 @@ def test_gaps_between_strided_inputs_are_counted() -> None:
     assert found.gap < 0.005
 
 
+def test_runs_that_end_within_beats_are_counted() -> None:
+    found = solve(problem_on("gemmini", "mobilenetv2_l52"), find_objective("latency"))
+    assert found.gap < 0.005
+
+
 def test_several_tuples_are_bounded_together() -> None:
     numbers = np.random.default_rng(0)
     for chip, layer in (("simba", "bert_base_l4"), ("eyeriss", "resnet18_l2")):

@@ -188,6 +188,15 @@ class HierarchyEvaluator(Recomputed):
         """
         return self._core.prices()
 
+    @cached_property
+    def roundings(self) -> NDArray[np.float64]:
+        """Cycles of each port besides, for a word of a tensor at the first memory.
+
+        float64[3, E, 2]. If each word moves once or more, beats and lines that runs do not fill
+        take so many for each.
+        """
+        return np.array(self._core.roundings())
+
     def evaluate(self, mapping: NestMapping) -> tuple[HierarchyCost | None, str]:
         """Return the cost of a mapping, None if it has none, and its status (H7).
 

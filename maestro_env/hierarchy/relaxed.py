@@ -102,7 +102,8 @@ class Relaxation:
     ) -> float:
         """Return what no mapping of a box within limits is below."""
         found, _ = self._native.least(ratio, False, *self._task(box, weights, limits))
-        return found + weights.energy * self._mac_nj
+        rounded = sum(weight * self._rounding[port] for port, weight in weights.ports.items())
+        return float(found + weights.energy * self._mac_nj + rounded)
 
     def trace(
         self, box: UnitBox, weights: Weights, ratio: float, limits: Limits = _NO_LIMITS
@@ -110,6 +111,12 @@ class Relaxation:
         """Return the loops of a mapping that costs about that, int32[L, 3]; none if none fits."""
         _, loops = self._native.least(ratio, True, *self._task(box, weights, limits))
         return np.array(loops, dtype=np.int32).reshape(-1, 3)
+
+    @cached_property
+    def _rounding(self) -> Values:
+        """Cycles of each port for beats and lines that runs do not fill, float64[E, 2] (P14)."""
+        found: Values = np.tensordot(self._floors.words, self.evaluator.roundings, 1)
+        return found
 
     @property
     def _mac_nj(self) -> float:

@@ -230,6 +230,20 @@ std::vector<Prices> Costs::prices(const Traffic& traffic) const {
   return found;
 }
 
+std::array<std::vector<std::array<double, 2>>, kTensors> Costs::roundings(
+    const Traffic& traffic) const {
+  std::array<std::vector<std::array<double, 2>>, kTensors> found;
+  for (std::size_t b = 0; b < between_memories_; ++b) {
+    if (boundaries_[b].parent != 0) continue;
+    const TensorId tensor = boundaries_[b].tensor;
+    const auto [words, lines] = traffic.rounding(b);
+    const bool output = tensor == kOutput;
+    const Flow passed{output ? 0 : words, output ? words : 0, 0, 0, lines};
+    found[tensor] = price(b, {}, passed, 0).port_cycles;
+  }
+  return found;
+}
+
 Figures Costs::figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,
                        std::span<const std::int64_t> steps, std::int64_t output_tiles,
                        double compute_cycles, double macs) {

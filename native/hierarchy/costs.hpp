@@ -58,6 +58,8 @@ class Costs {
   double missing(const Nest& nest, const Traffic& traffic) const;
   // By boundary, then by crossing.
   std::vector<Prices> prices(const Traffic& traffic) const;
+  // Cycles of each port besides, for a word of each tensor that leaves or enters the first memory.
+  std::array<std::vector<std::array<double, 2>>, kTensors> roundings(const Traffic& traffic) const;
   // `used` are the instances of each element, wanted where transfers are not exposed; `steps` are
   // those of each element that launches; `output_tiles` count where the first memory refills.
   Figures figures(const std::vector<Flows>& flows, std::span<const std::int64_t> used,

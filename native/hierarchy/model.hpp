@@ -34,6 +34,7 @@ class Model {
   // The sum of the shares of all capacities that the tiles exceed them by.
   double missing() const { return costs_.missing(nest_, traffic_); }
   std::vector<Prices> prices() const { return costs_.prices(traffic_); }
+  auto roundings() const { return costs_.roundings(traffic_); }
 
  private:
   bool overflows() const;

@@ -82,6 +82,18 @@ Slowdown Traffic::slowdown(std::size_t boundary) const {
   return {static_cast<double>(beat) * pieces(beat), line > 0 ? pieces(line) : 0};
 }
 
+Slowdown Traffic::rounding(std::size_t boundary) const {
+  const auto& [tensor, parent, child] = boundaries_[boundary];
+  const auto [words, lines] = slowdown(boundary);
+  if (!options_.exposed || child == accelerator_.mac()) return {0, 0};
+  const std::int64_t run = shape_.extent[run_of(tensor)];
+  const auto pieces = [run](std::int64_t size) {
+    return static_cast<double>(ceil_div(run, size)) / static_cast<double>(run);
+  };
+  const auto& [beat, line, gaps] = pieces_[boundary];
+  return {static_cast<double>(beat) * pieces(beat) - words, line > 0 ? pieces(line) - lines : 0};
+}
+
 Traffic::Axis Traffic::axis_of(const Shape& shape, std::size_t which, LoopId output,
                                LoopId window) {
   const std::int64_t stride = shape.stride[which], dilation = shape.dilation[which];

@@ -61,6 +61,8 @@ class Traffic {
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
   const std::vector<Crossing>& crossings() const { return crossings_; }
   Slowdown slowdown(std::size_t boundary) const;
+  // What is more than that of a word of those that each move once, as runs end within pieces.
+  Slowdown rounding(std::size_t boundary) const;
 
   // The same order: the boundaries, then the crossings, whose children are the fan-outs. Only where
   // they are `timed` are first parents and children counted, of crossings nothing else.

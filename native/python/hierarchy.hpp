@@ -116,6 +116,9 @@ class Hierarchy {
     return found;
   }
 
+  // By tensor and element, at its two ports.
+  auto roundings() const { return model_.roundings(); }
+
  private:
   static Row row_of(const hierarchy::Figures& figures) {
     return {figures.latency_cycles, figures.compute_cycles, figures.first_cycles,
@@ -217,7 +220,8 @@ inline void bind_hierarchy(py::module_& module) {
            py::arg("mac"), py::arg("options"))
       .def("evaluate", &Hierarchy::evaluate, py::arg("loops"))
       .def("evaluate_batch", &Hierarchy::evaluate_batch, py::arg("mappings"))
-      .def("prices", &Hierarchy::prices);
+      .def("prices", &Hierarchy::prices)
+      .def("roundings", &Hierarchy::roundings);
 }
 
 }  // namespace gym::python

@@ -204,7 +204,9 @@ class Leaves:
         limits = (fill_cycles, cycles) if latency else (math.inf, math.inf)
         refill = rest + latency * sum(shares.values())
         least = program.least(Task(units, prices, rest, refill, steps.tolist(), *limits))
-        return float(least + energy * facts.mac["pj"] * facts.macs / 1000 + rest * units.cycles)
+        runs = sum(latency * share * facts.rounding[port] for port, share in shares.items())
+        macs = energy * facts.mac["pj"] * facts.macs / 1000
+        return float(least + macs + runs + rest * units.cycles)
 
 
 def _features(tuples: Tuples) -> Tuples:

@@ -104,6 +104,12 @@ class Facts:
         prices = [[ports for _, ports in kinds] for *_, kinds in self.evaluator.prices]
         return np.array(prices, dtype=np.float64)
 
+    @cached_property
+    def rounding(self) -> Numbers:
+        """Cycles of each port for beats and lines that runs do not fill, float64[E, 2] (P14)."""
+        found: Numbers = np.tensordot(np.array(self.words), self.evaluator.roundings, 1)
+        return found
+
     def launches(self, element: int, port: int) -> float:
         """Return the cycles that a step of a memory takes of the port of another (H6)."""
         outside = [e for e in range(element) if self.is_memory(e)]
