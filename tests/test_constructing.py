@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -155,16 +156,27 @@ def test_copies_are_those_of_single_environments(mode: AutoresetMode, limit: int
         over = got[1] | got[2]
         ends += over.sum()
         if mode is AutoresetMode.SAME_STEP and over.any():
-            for copy in np.flatnonzero(over):
-                np.testing.assert_array_equal(info["final_obs"][copy], true_info["final_obs"][copy])
+            for each in np.flatnonzero(over):
+                np.testing.assert_array_equal(info["final_obs"][each], true_info["final_obs"][each])
                 for name in ("objective", "status", "vector"):
-                    told = true_info["final_info"][name][copy]
-                    np.testing.assert_array_equal(info[name][copy], told)
+                    told = true_info["final_info"][name][each]
+                    np.testing.assert_array_equal(info[name][each], told)
             true_info = {"action_mask": true_info["action_mask"]}
         if mode is AutoresetMode.DISABLED and over.any():
             seen, info = envs.reset(options={"reset_mask": over})
             true_seen, true_info = truth.reset(options={"reset_mask": over})
     assert ends > 4
+
+
+def test_a_copy_goes_on_apart() -> None:
+    env = make(3, MANY)
+    env.step(1)
+    twin = copy.deepcopy(env)
+    twin.step(0)
+    again = make(3, MANY)
+    again.step(1)
+    for _ in range(3):
+        np.testing.assert_array_equal(env.step(1)[0], again.step(1)[0])
 
 
 def test_seeds_draw_the_layers_of_the_transfer_tasks() -> None:

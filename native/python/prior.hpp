@@ -224,7 +224,10 @@ inline void bind_prior(py::module_& module) {
       .def_property_readonly("width", &NamedConstruction::width)
       .def("seen", &NamedConstruction::seen, py::arg("copies"))
       .def("masks", &NamedConstruction::masks, py::arg("copies"))
-      .def("points", &NamedConstruction::points, py::arg("copies"));
+      .def("points", &NamedConstruction::points, py::arg("copies"))
+      // Grounds are shared: decisions do not change them.
+      .def("__deepcopy__",
+           [](const NamedConstruction& from, const py::dict&) { return NamedConstruction(from); });
   py::class_<prior::Variants>(module, "Variants")
       .def(py::init([](const NamedSpace& space, const std::vector<std::int64_t>& extents,
                        std::int64_t pes) {
