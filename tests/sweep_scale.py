@@ -30,7 +30,6 @@ from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Show
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.checks import check
 from maestro_env.experiments.study.sweep.chunks import (
     NUMBERS,
     VECTOR,
@@ -38,6 +37,7 @@ from maestro_env.experiments.study.sweep.chunks import (
     chunk_sizes,
     open_sweep,
 )
+from maestro_env.experiments.study.sweep.estimate import check
 from maestro_env.experiments.study.sweep.results import TABLE
 from maestro_env.workloads.finding import find_network
 

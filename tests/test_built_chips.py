@@ -14,6 +14,7 @@ from maestro_env.accelerators.finding import chips_with, find_hardware, find_hie
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
+from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
@@ -106,8 +107,11 @@ def test_all_units_of_a_chip_can_work(name: str) -> None:
         for each in chip.elements
     ]
     chip = replace(chip, elements=elements)
-    # Along each fan-out the first dimension that its loops may have, every tile of one word.
-    loops, extents = [], Counter({"Q": 4})
+    # Along each fan-out the first dimension that its loops may have, every tile of one word; four
+    # steps along another.
+    ruled = [each for each in chip.elements if isinstance(each, FanoutElement) and each.rules.dims]
+    steps = next(dim for dim in DIMS if dim not in [each.rules.dims[0] for each in ruled])
+    loops, extents = [], Counter({steps: 4})
     for each in reversed(chip.elements):
         if isinstance(each, FanoutElement) and each.rules.dims:
             dim, *_ = each.rules.dims
@@ -116,7 +120,7 @@ def test_all_units_of_a_chip_can_work(name: str) -> None:
             extents[dim] *= each.size or 1
         else:
             loops.append([])
-    shape, mapping = Shape(dict(extents)), [[("Q", 1)], *loops[-2::-1]]
+    shape, mapping = Shape(dict(extents)), [[(steps, 1)], *loops[-2::-1]]
     cost, status = HierarchyEvaluator(shape, chip).evaluate(mapping)
     assert status == "ok"
     assert cost is not None

@@ -11,6 +11,7 @@ import pytest
 from commands import run as main
 from run_helpers import interrupt_after_import, run
 
+from maestro_env.evaluation.models import MODELS
 from maestro_env.experiments.commands.run import Config as RunConfig
 from maestro_env.experiments.shell import cli, flags
 
@@ -33,7 +34,7 @@ BAD_INPUT = {
     "objective": (["--objective=epd"], "allowed: area, "),
     "mapper": (["--mapper=random,gaa"], "did you mean ga or gamma?"),
     "hardware": (["--hardware=unlimted"], "did you mean unlimited?"),
-    "model": (["--model=maestor"], "allowed: exact, hierarchy, maestro"),
+    "model": (["--model=maestor"], f"allowed: {', '.join(sorted(MODELS))}"),
     "schema": (["--schema=legal"], "allowed: auto, full17, legal13, paper10"),
     "tiles": (["--tiles=primes"], "allowed: divisors, integers"),
     "energy": (["--energy=some"], "allowed: csv, total"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import compare, run
+from commands import compare, evaluate, run
 
 from maestro_env import METRICS, MaestroEnv, find_layer
 from maestro_env.accelerators.finding import find_hardware
@@ -102,6 +102,8 @@ def test_what_it_does_not_compute_is_refused(capsys: pytest.CaptureFixture[str])
     assert run(["--hardware=edge", "--model=ideal", "--samples=9", "--objective=area"]) == 2
     shown = capsys.readouterr().err
     assert "objective area needs area_um2, which model ideal does not compute for edge" in shown
+    assert evaluate(["nowhere.m", "--model=ideal"]) == 2
+    assert "reads no files of mappings; allowed: exact, maestro, hier" in capsys.readouterr().err
     env = MaestroEnv(layer="resnet18_l2", hardware="edge", model="ideal")
     with pytest.raises(ModelError, match="model ideal has no masks; allowed: exact, maestro, hier"):
         env.action_masks()

@@ -23,7 +23,7 @@ from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.pages.headline import take
+from maestro_env.experiments.search.printed_result import take
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.mappers.base import Mapper
 from maestro_env.mapspace.mapping import Mapping

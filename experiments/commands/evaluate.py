@@ -13,13 +13,13 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO, Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending
-from maestro_env.experiments.pages.headline import taken
 from maestro_env.experiments.search.mapping_files import (
     MappingConfig,
     is_nest,
     read_mapped,
     read_nest_mapped,
 )
+from maestro_env.experiments.search.printed_result import taken
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import write_text
 from maestro_env.experiments.shell.flags import UsageError, option
@@ -29,6 +29,7 @@ from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.models import ANY_MEMORIES
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ def execute(config: Config) -> int:
     The model says whether it is valid, the default one of several: others have faults of their own.
     """
     model = None if config.model == AUTO else find_model(config.model)
+    if model is not None and "levels" not in model.abilities and config.model != ANY_MEMORIES:
+        readers = [name for name, each in MODELS.items() if "levels" in each.abilities]
+        allowed = ", ".join([*readers, ANY_MEMORIES])
+        raise UsageError(f"model {config.model} reads no files of mappings; allowed: {allowed}")
     if is_nest(config) if model is None else "levels" not in model.abilities:
         return _evaluate_nest(config)
     found = read_mapped(config)

@@ -10,7 +10,6 @@ import numpy as np
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.pages.headline import above_optimum, found_line
 from maestro_env.experiments.proving.proof import recorded_optimum
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.mapping_files import (
@@ -20,6 +19,7 @@ from maestro_env.experiments.search.mapping_files import (
     read_nest_mapped,
     recorded_objective,
 )
+from maestro_env.experiments.search.printed_result import above_optimum, found_line
 from maestro_env.experiments.shell.files import ensure_directory, replacing
 from maestro_env.experiments.shell.flags import UsageError, option, svg_option
 from maestro_env.experiments.shell.printing import print_lines

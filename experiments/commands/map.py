@@ -21,7 +21,7 @@ from maestro_env.experiments.network.layer_search import (
 )
 from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from maestro_env.experiments.network.networks import map_layers
-from maestro_env.experiments.network.printed import Row, print_network
+from maestro_env.experiments.network.printed_network import Row, print_network
 from maestro_env.experiments.pages.sections import Choice, bottleneck
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import (

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from maestro_env.experiments.pages.headline import found_line, place, taken_by, within
 from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
 from maestro_env.experiments.proving.records import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import (
@@ -18,6 +17,7 @@ from maestro_env.experiments.search.goals import (
     make_goal,
     write_best,
 )
+from maestro_env.experiments.search.printed_result import found_line, place, taken_by, within
 from maestro_env.experiments.shell import cli, files
 from maestro_env.experiments.shell.flags import (
     PROGRAM,

@@ -38,8 +38,8 @@ from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.checks import check, measure
 from maestro_env.experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
+from maestro_env.experiments.study.sweep.estimate import check, measure
 from maestro_env.experiments.study.sweep.results import (
     SUMMARY,
     TABLE,

@@ -15,8 +15,8 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.experiments.pages.headline import within
 from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.printed_result import within
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.records import Versions
 from maestro_env.models import room_of

@@ -80,7 +80,7 @@ def summary(name: str) -> str:
     path = _paths()[name]
     source = path / "__init__.py" if path.is_dir() else path
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
-    return text.splitlines()[0].partition(": ")[2].rstrip(".")
+    return text.partition("\n")[0].partition(": ")[2].rstrip(".")
 
 
 def answering(run: Callable[[], int]) -> int:

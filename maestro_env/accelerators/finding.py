@@ -72,7 +72,7 @@ def chips_with(form: Literal["memories", "two_buffers"]) -> dict[str, Path]:
     return {
         name: path
         for name, path in files.items()
-        if f"\n{form}:" in path.read_text(encoding="utf-8")
+        if f"\n{form}:" in "\n" + path.read_text(encoding="utf-8")
     }
 
 

@@ -18,7 +18,7 @@ from maestro_env.accelerators.hardware import PRESETS  # noqa: E402
 from maestro_env.evaluation.masks import Masks  # noqa: E402
 from maestro_env.evaluation.objectives import find_objective  # noqa: E402
 from maestro_env.evaluation.problem import Problem  # noqa: E402
-from maestro_env.mappers.learners.topology import (  # noqa: E402
+from maestro_env.mappers.learners.sparse_topology import (  # noqa: E402
     SparsityError,
     adam_moments,
 )

@@ -26,8 +26,8 @@ from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.checks import check, measure
 from maestro_env.experiments.study.sweep.chunks import chunk_sizes, open_sweep
+from maestro_env.experiments.study.sweep.estimate import check, measure
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
 from maestro_env.experiments.study.sweep.records import recorded_chunks
 from maestro_env.experiments.study.sweep.results import TABLE, Results, collect

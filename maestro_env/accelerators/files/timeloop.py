@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from maestro_env.accelerators.files import timeloop_constraints as keys
+from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files.timeloop_constraints import (
     DATASPACES,
     LOOP_KEYS,

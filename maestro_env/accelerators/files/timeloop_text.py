@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 
-from maestro_env.accelerators.files import timeloop_constraints as keys
+from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files import written
 from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
-from maestro_env.mappers.learners.topology import (
+from maestro_env.mappers.learners.sparse_topology import (
     Matrix,
     Topology,
     adam_moments,

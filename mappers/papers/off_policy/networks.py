@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maestro_env.mappers.learners.topology import adam_moments
+from maestro_env.mappers.learners.sparse_topology import adam_moments
 from maestro_env.mappers.parts.arrays import Booleans, Floats, Floats32, Integers
 
 DTYPE = torch.float32

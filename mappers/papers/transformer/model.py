@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.mappers.learners.topology import Matrix
+from maestro_env.mappers.learners.sparse_topology import Matrix
 from maestro_env.mappers.papers.transformer.tokens import VOCABULARY
 
 _SPREAD = 0.02

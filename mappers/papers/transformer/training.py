@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from maestro_env.mappers.learners.topology import (
+from maestro_env.mappers.learners.sparse_topology import (
     SparsityError,
     Topology,
     adam_moments,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maestro_env.mappers.learners.topology import Matrix, Topology, cosine_share
+from maestro_env.mappers.learners.sparse_topology import Matrix, Topology, cosine_share
 from maestro_env.mappers.papers.off_policy.networks import (
     NEVER,
     Heads,

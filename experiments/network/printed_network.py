@@ -11,8 +11,8 @@ import numpy as np
 
 from maestro_env.evaluation.fronts import Front, representatives
 from maestro_env.experiments.network.mapped_network import MappedNetwork
-from maestro_env.experiments.pages.headline import found_line, take
 from maestro_env.experiments.pages.sections import Choice
+from maestro_env.experiments.search.printed_result import found_line, take
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Table, printable_name, shown_gap, significant
 
