@@ -349,7 +349,8 @@ def test_map_adds_up_its_layers(tmp_path: Path, capsys: pytest.CaptureFixture[st
     told = capsys.readouterr().out
     entry = load(out / "network.json")
     choice, layers = entry["choices"][-1], entry["layers"]
-    assert {each["found_by"] for each in layers} == {"optimum"}
+    for each in layers:
+        assert each["found_by"] == ("optimum" if each["gap"] == 0 else "search")
     for figure in ("latency_cycles", "energy_nj"):
         assert choice[figure] == pytest.approx(sum(each[figure] for each in layers))
     assert choice["area_um2"] is None

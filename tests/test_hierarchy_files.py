@@ -223,7 +223,7 @@ memories:
 
 def test_a_technology_gives_what_the_file_has_no_energies_of() -> None:
     found = read_hierarchy(f"technology: cmos40-hbm2{SMALL}", name="mine")
-    assert found.name == "mine with cmos40-hbm2 energies"
+    assert found.name == "mine with cmos40-hbm2 energies where it has none"
     main, buffer, registers = found.elements
     assert isinstance(main, MemoryElement)
     assert main.read_pj_per_bit == main.write_pj_per_bit == pytest.approx(3.9)

@@ -66,7 +66,7 @@ def test_it_maps_to_any_memories_as_the_command_does(network: str, tmp_path: Pat
         result = map_network(network, hardware=hardware, settings=quick)
         assert [each.edp for each in result.choices()] == [each["edp"] for each in told["choices"]]
         assert result.hardware.name == "gemmini with cmos40 energies"
-        assert {each.found_by for each in result.layers} == {"optimum"}
+        assert {each.found_by for each in result.layers} <= {"optimum", "search"}
     with pytest.raises(ModelError, match="allowed: a Hardware, or model hierarchy"):
         map_network(network, hardware=find_hierarchy("gemmini"), model="exact")
 

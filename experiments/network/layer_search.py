@@ -35,7 +35,7 @@ from maestro_env.optimum.search import OptimumError
 from maestro_env.optimum.solving import Limits, opening, require_search, search_for, solving
 from maestro_env.prior.proposals import PROPOSALS
 
-_PROPOSING = "prior"
+_PROPOSING, _SEARCHING = "prior", "search"
 OF_ANY_MEMORIES: Mapping[str, Any] = {"samples": 2_000, "nodes": 500, "front": 2_000}
 """Settings under the model ``hierarchy``, whose proofs take longer; samples are those of a mapper.
 """
@@ -113,7 +113,8 @@ class SearchedLayer:
         goal: what it was after.
         front: of all samples; empty if no mapping is known to be valid.
         bound: no mapping has a lower value of the objective; None where none is known.
-        found_by: the mapper, or ``table`` for the table of known optima.
+        found_by: the mapper, ``table`` for the table of known optima, ``optimum`` for a proof, or
+            ``search`` for one on any memories that left a gap.
         samples: mappings evaluated.
         nodes: boxes of mappings that a proof looked into.
         improvements: samples of the first search that found a new best, counted from 1, and its
@@ -269,8 +270,8 @@ class _LayerSearch:
             self._show(found.nodes / max(settings.nodes, 1), f"gap {found.gap:.2%}")
         self._add(evaluator)
         least = known.bound if known else goal.lower_bound or 0.0
-        proposed = "levels" in goal.problem.abilities and not search.finished
-        found_by = _PROPOSING if proposed else "optimum"
+        unproven = _PROPOSING if "levels" in goal.problem.abilities else _SEARCHING
+        found_by = "optimum" if found.proven else unproven
         return found_by, search.nodes, max(found.bound, least)
 
     def _widen(self, objective: Objective) -> None:

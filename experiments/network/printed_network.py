@@ -66,7 +66,8 @@ def _headline(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
     batch = f", batch of {network.batch:,}" * (network.batch > 1)
-    yield printable_name(f"{network.name} on {hardware.name}: {layers}{batch}")
+    line = printable_name(f"{network.name} on {hardware.name}: {layers}{batch}")
+    yield from wrap(line, _WIDTH, break_on_hyphens=False, break_long_words=False)
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.peak_macs_per_cycle
     utilization = macs / peak if math.isfinite(peak) else None

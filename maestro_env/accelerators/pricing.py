@@ -61,7 +61,8 @@ def with_usual_energies(hierarchy: Hierarchy) -> Hierarchy:
 def priced(hierarchy: Hierarchy, technology: Technology) -> Hierarchy:
     """Return the same, with a name that says which technology it is."""
     name = f"{hierarchy.name or 'hardware'} with {technology.name or 'given'} energies"
-    return replace(with_energies(hierarchy, technology), name=name)
+    where = " where it has none" if has_energies(hierarchy) else ""
+    return replace(with_energies(hierarchy, technology), name=name + where)
 
 
 def has_energies(hierarchy: Hierarchy) -> bool:
