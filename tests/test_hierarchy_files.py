@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Cache,
@@ -185,6 +186,23 @@ def test_a_file_is_refused_with_one_clear_line(text: str, told: str) -> None:
     assert message.startswith("accelerator")
     assert told in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ("keeps: [output], capacity_bits: 1B, width_bits: {output: 32}", "has 8 bits, .* 32 of"),
+        ("keeps: [filter, input], capacity_bits: 3B, buffers: 2", "24 bits, .* 16 of input, 16 of"),
+        ("capacity_bits: {filter: 4}", "has 4 bits, but a word in each buffer takes 8 of filter;"),
+        ("capacity_bits: 31}\n- {memory: B, pool: A, keeps: [output]", "8 of filter, 16 of output"),
+    ],
+)
+def test_a_memory_without_room_for_single_words_is_refused(fields: str, told: str) -> None:
+    text = f"{DRAM}- {{memory: A, {fields}}}\n"
+    with pytest.raises(HardwareError, match=f"memory A of the accelerator .*{told}.* or more$"):
+        find_hierarchy(text)
+    # What is computed with other sizes comes back from its record.
+    assert hierarchy_text(read_hierarchy(text))
 
 
 def test_a_file_of_too_many_elements_is_refused_at_once() -> None:

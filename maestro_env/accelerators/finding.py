@@ -145,7 +145,7 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     named = chips_with("memories")
     require_type("accelerator", text, str, f"one of {', '.join(named)} or a file, or a Hierarchy")
     if "\n" in text:
-        return read_hierarchy(text)
+        return _holding(read_hierarchy(text))
     path = named.get(text, Path(text))
     if text not in named and named_hardware(ALIASES.get(text, text)):
         raise HardwareError(
@@ -155,7 +155,13 @@ def find_hierarchy(text: str | Hierarchy) -> Hierarchy:
     if path.suffix not in _YAML:
         raise UnknownNameError("accelerator", text, [*named, "FILE.yaml"])
     root, tool = _read(path)
-    return tool.read_hierarchy(root, path.stem) if tool else hierarchy_of(root, path.stem)
+    return tool.read_hierarchy(root, path.stem) if tool else _holding(hierarchy_of(root, path.stem))
+
+
+def _holding(hierarchy: Hierarchy) -> Hierarchy:
+    """Return an accelerator whose memories hold what they keep; tools let mappings keep less."""
+    hierarchy.check_words()
+    return hierarchy
 
 
 def accelerator_notes(text: object) -> tuple[str, ...]:

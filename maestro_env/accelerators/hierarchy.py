@@ -424,6 +424,29 @@ class Hierarchy(Accelerator):
         # A mW over a MHz is a nJ.
         return 1000 * sum(leaks.values()) / self.clock_mhz
 
+    def check_words(self) -> None:
+        """Refuse a memory that cannot hold a word of each of its tensors, as no mapping fits.
+
+        Raises:
+            HardwareError: of such a memory.
+        """
+        elements, _ = self.native()
+        for pool, memory in enumerate(elements):
+            parts = [each for each in elements if each.get("pool") == pool]
+            words = {
+                tensor: sum(e["buffers"] * e["width"][t] for e in parts if e["keeps"][t])
+                for t, tensor in enumerate(TENSORS)
+            }
+            alone = [{tensor: bits} for tensor, bits in words.items()]
+            for room, held in zip(memory.get("capacity", ()), [*alone, words], strict=False):
+                if room < sum(held.values()):
+                    least = ", ".join(f"{bits:,} of {each}" for each, bits in held.items() if bits)
+                    raise HardwareError(
+                        f"memory {memory['name']} of {self.name or 'the accelerator'} has "
+                        f"{room:,.0f} bits, but a word in each buffer takes {least}; allowed: "
+                        f"{sum(held.values()):,} or more"
+                    )
+
     def _check_names(self) -> None:
         for index, element in enumerate(self.elements):
             require_name("name of an element", element.name, HardwareError, "such as GLB")
