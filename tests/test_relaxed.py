@@ -23,9 +23,12 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.hierarchy.cost_floors import tensor_words
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.relaxed import EXACT, HANDY, Relaxation, Weights
+from maestro_env.hierarchy.shape import cuts_of
 from maestro_env.mappers import make_mapper
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.models import room_of
 from maestro_env.optimum.descent import descent, follow
+from maestro_env.optimum.first_mappings import ways_to_stay
 from maestro_env.optimum.lines import Line, least_product
 from maestro_env.optimum.memories import RATIOS, MemoriesSearch
 from maestro_env.optimum.search import OptimumError
@@ -295,6 +298,60 @@ def test_brute_force_of_random_accelerators_finds_nothing_below_the_bound(spaces
             looked_at += 1
     # A search that ends with a gap may have missed the best.
     assert equal >= 0.95 * looked_at
+
+
+STAYING = """
+word_bits: 8
+memories:
+- {memory: DRAM, bw: 100, read_pj_per_bit: 5, write_pj_per_bit: 5}
+- {memory: glb, capacity_bits: 128KB, buffers: 2, read_pj_per_bit: 0.4, write_pj_per_bit: 0.4}
+- {fanout: rows, size: 16, axis: Y, apart: [input, output], dims: [P, Q], pj_per_bit: 0.02}
+- {fanout: columns, size: 16, axis: X, apart: [output], dims: [K], pj_per_bit: 0.02}
+- {memory: sums, keeps: [output], capacity_bits: 4B, width_bits: 32, stays: [output]}
+- {memory: ops, keeps: [input, filter], capacity_bits: 8B}
+mac: {pj: 0.3}
+"""
+
+
+def _outermost(dims: list[str], first: frozenset[str]) -> bool:
+    return dims == sorted(dims, key=lambda dim: dim not in first)
+
+
+def test_every_mapping_of_what_stays_has_one_of_its_forms() -> None:
+    problem = HierarchyProblem(HierarchySpace(find_layer("resnet18_l16"), read_hierarchy(STAYING)))
+    forms, found = list(ways_to_stay(problem.space.hardware)), set[int]()
+    assert len(forms) == 2
+    for point in problem.space.sample(400, np.random.default_rng(0)):
+        # In each memory, loops in their order; those that cut nothing are none.
+        loops = cuts_of(problem.space.evaluator.shape, problem.space.decode(point))
+        dims = [[cut.dim for cut in cuts if cut.chunks > 1] for cuts in loops]
+        of_point = {
+            place
+            for place, (without, first) in enumerate(forms)
+            if not any(set(dims[e]) & without[e] for e in range(len(dims)))
+            and all(
+                dims[e] == sorted(dims[e], key=lambda d, e=e: d not in first[e]) for e in (0, 1)
+            )
+        }
+        assert of_point
+        found |= of_point
+    assert found == {0, 1}
+
+
+@pytest.mark.slow
+def test_what_stays_is_found_as_by_long_searches() -> None:
+    (problem,) = room_of("hierarchy").problems(
+        [find_layer("resnet18_l16")], read_hierarchy(STAYING)
+    )
+    assert isinstance(problem, HierarchyProblem)
+    edp = find_objective("edp")
+    search = MemoriesSearch(problem, edp)
+    for points in search.opening():
+        search.tell(points, problem.score(points, edp)[0])
+    evaluator = Evaluator(problem, edp, budget=20_000)
+    make_mapper("ga").search(evaluator, 20_000, np.random.default_rng(0))
+    assert evaluator.best is not None
+    assert search.best <= evaluator.best.value * 1.001
 
 
 def test_limits_end_a_search_and_it_goes_on() -> None:

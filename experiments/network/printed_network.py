@@ -62,7 +62,10 @@ def _headline(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
     objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
     gap = value / bound - 1 if bound else math.nan
     above = "the proven optimum" if gap < _ROUNDING else f"at most {gap:.2%} above the optimum"
-    yield found_line(objective, value, above if bound else "")
+    if mapped.unmapped:
+        # A part of a network has no optimum to be near to.
+        above = f"of {len(mapped.mapped)} of {len(mapped.layers)} layers alone"
+    yield found_line(objective, value, above if bound or mapped.unmapped else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
     batch = f", batch of {network.batch:,}" * (network.batch > 1)

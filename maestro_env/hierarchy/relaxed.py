@@ -7,7 +7,7 @@ energy, and the time of ports and first fills.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -67,19 +67,27 @@ class Relaxation:
     Args:
         evaluator: with the default conventions.
         dividing: tiles divide what they cut; else they are any integers.
+        without: dimensions that have no loop at each element, besides what its rules say.
     """
 
-    def __init__(self, evaluator: HierarchyEvaluator, dividing: bool = False) -> None:
+    def __init__(
+        self,
+        evaluator: HierarchyEvaluator,
+        dividing: bool = False,
+        without: Sequence[Collection[str]] | None = None,
+    ) -> None:
         self.evaluator = evaluator
         self._floors = floors = CostFloors(evaluator)
         self.units = UnitTuples(floors)
         hierarchy = evaluator.hierarchy
         self._elements, self._mac = hierarchy.native()
         rules, every = hierarchy.rules, range(len(self._elements))
+        missing = [()] * len(self._elements) if without is None else without
+        dims = [[dim for dim in looping(rules, e) if dim not in missing[e]] for e in every]
         arguments: list[Any] = [
             *evaluator.native(),
             floors.words,
-            [sum(1 << DIMS.index(dim) for dim in looping(rules, e)) for e in every],
+            [sum(1 << DIMS.index(dim) for dim in each) for each in dims],
             [[rules[e].tiles.get(dim, MAX_INT) for dim in DIMS] for e in every],
             dividing,
         ]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.hierarchy.relaxed import HANDY, Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox, UnitTuples
@@ -20,6 +24,8 @@ COARSE, FINE = 2.0, 1.25
 """Ratios of merged classes: to compare many units, and to find a mapping."""
 
 _BEAM = 3
+# Where tensors stay, less of what is promised holds.
+_BEAM_STAYING = 6
 # A trace keeps ten times the memory of a bound.
 _MOST_STATES = 200_000
 # Trades that are tried: of energy for latency, about what they are of either, and of ports.
@@ -34,6 +40,20 @@ _HOPEFUL = 10.0
 Asking = Generator[Points, NDArray[np.float64], None]
 """Yields int32[N, D] vectors, and is sent their values, float64[N], once the search has them."""
 
+_Asking = Generator[Points, NDArray[np.float64], float]
+
+
+class Form(NamedTuple):
+    """Mappings whose loops stand where tensors stay, if they have to.
+
+    Args:
+        bounds: of these, with dividing tiles.
+        first: dimensions whose loops are outside of others of an element.
+    """
+
+    bounds: LineBounds
+    first: Sequence[frozenset[str]]
+
 
 class FirstMappings:
     """Mappings with promising units, and random ones, from which a search descends.
@@ -45,18 +65,27 @@ class FirstMappings:
     """
 
     def __init__(self, problem: HierarchyProblem, units: UnitTuples, bounds: LineBounds) -> None:
-        self._problem, self._units, self._bounds = problem, units, bounds
+        self._problem, self._units = problem, units
+        evaluator = problem.space.evaluator
+        self._forms = [
+            Form(
+                LineBounds(Relaxation(evaluator, dividing=True, without=each), bounds.powers), first
+            )
+            for each, first in ways_to_stay(evaluator.hierarchy)
+        ] or [Form(bounds, [frozenset[str]()] * len(evaluator.hierarchy.elements))]
 
     def begin(self, search: ProofSearch) -> Asking:
         """Descend from what is told, from mappings with promising units, and from random ones."""
         if search.best_point is not None:
             yield from self._descend(search.best_point[np.newaxis], search)
-        # Merged classes may promise a mapping where there is none.
-        for ratio in (COARSE, HANDY):
-            for each in self._best_units(ratio):
-                yield from self.probe(each, search)
-            if math.isfinite(search.best):
-                break
+        for form in self._forms:
+            # Merged classes may promise a mapping where there is none.
+            for ratio in (COARSE, HANDY):
+                best = math.inf
+                for each in self._best_units(form.bounds, ratio):
+                    best = min(best, (yield from self._probe(form, each, search)))
+                if math.isfinite(best):
+                    break
         yield from self._sample(search)
         if math.isinf(search.best):
             # The smallest tiles fit, if any do.
@@ -65,9 +94,12 @@ class FirstMappings:
 
     def probe(self, tuples: Numbers, search: ProofSearch) -> Asking:
         """Descend from the best of some mappings with one tuple of units."""
-        points = self._points(tuples)
-        if len(points):
-            yield from self._descend(points, search)
+        for form in self._forms:
+            yield from self._probe(form, tuples, search)
+
+    def _probe(self, form: Form, tuples: Numbers, search: ProofSearch) -> _Asking:
+        points = self._points(form, tuples)
+        return (yield from self._descend(points, search)) if len(points) else math.inf
 
     def _sample(self, search: ProofSearch) -> Asking:
         """Descend from random mappings, as what the program promises may be far off."""
@@ -78,64 +110,99 @@ class FirstMappings:
         if search.best_point is not None:
             yield from self._descend(search.best_point[np.newaxis], search)
 
-    def _descend(self, points: Points, search: ProofSearch, budget: int = _DESCENT) -> Asking:
-        """Ask for the values of some vectors, and descend from the best."""
+    def _descend(self, points: Points, search: ProofSearch, budget: int = _DESCENT) -> _Asking:
+        """Ask for the values of some vectors, descend from the best, and return its value."""
         values = yield points
         best = int(values.argmin())
         if values[best] <= _HOPEFUL * search.best and math.isfinite(values[best]):
             yield from descent(self._problem.space, points[best], float(values[best]), budget)
+        return float(values[best])
 
     # ---- Paths through the program --------------------------------------------------------------
 
-    def _best_units(self, ratio: float) -> list[Numbers]:
+    def _best_units(self, bounds: LineBounds, ratio: float) -> list[Numbers]:
         """Follow the most promising halves of all units down to some tuples."""
+        width = _BEAM if len(self._forms) == 1 else _BEAM_STAYING
         beam = [np.arange(len(self._units.tuples))] if len(self._units.tuples) else []
         while any(len(each) > 1 for each in beam):
             halves = [half for each in beam for half in self._units.halves(each)]
-            beam = sorted(halves, key=lambda half: self._promise(half, ratio))[:_BEAM]
+            beam = sorted(halves, key=lambda half: self._promise(bounds, half, ratio))[:width]
         return beam
 
-    def _promise(self, numbers: Numbers, ratio: float) -> float:
+    def _promise(self, bounds: LineBounds, numbers: Numbers, ratio: float) -> float:
         """Return about what the best mapping with some tuples of units costs."""
-        box, (latency, energy) = self._box(numbers), self._bounds.powers
-        cycles, least = box.compute_cycles, self._bounds.line(box, ratio, 1.0, 0.0).bound
-        if latency and self._relaxed.ports:
-            cycles = max(cycles, self._bounds.evenly(box, ratio).bound)
+        box, (latency, energy) = self._box(numbers), bounds.powers
+        cycles, least = box.compute_cycles, bounds.line(box, ratio, 1.0, 0.0).bound
+        if latency and bounds.relaxed.ports:
+            cycles = max(cycles, bounds.evenly(box, ratio).bound)
         # Where latency does not count, units that share words are many, too.
         return float(least ** max(0.1, energy) * cycles ** max(0.1, latency))
 
-    def _points(self, numbers: Numbers) -> Points:
+    def _points(self, form: Form, numbers: Numbers) -> Points:
         """Return vectors of mappings with one tuple of units, int32[N, D]."""
-        box, found = self._box(numbers), list[Points]()
-        # Where no handy tiles fit, others may.
-        for ratio in (HANDY, FINE, COARSE):
-            if self._relaxed.states(ratio, box) > _MOST_STATES:
-                continue
-            for weights in self._trials(box, ratio):
-                if len(loops := self._relaxed.trace(box, weights, ratio)):
-                    found.append(self._problem.space.native.encode(loops.tolist()))
-            if found:
-                break
+        traces = self._traces(form.bounds, self._box(numbers))
+        found = [
+            self._problem.space.native.encode(
+                sorted(
+                    loops.tolist(),
+                    key=lambda loop: (loop[0], DIMS[loop[1]] not in form.first[loop[0]]),
+                )
+            )
+            for loops in traces
+        ]
         width = len(self._problem.space.parameters)
         return np.unique(np.array(found, dtype=np.int32).reshape(-1, width), axis=0)
 
-    def _trials(self, box: UnitBox, ratio: float) -> list[Weights]:
-        """Return trades of latency for energy."""
-        least = self._bounds.line(box, ratio, 1.0, 0.0).bound
-        if not self._bounds.powers[0] or not self._relaxed.ports or math.isinf(least):
-            return [Weights()]
-        timed = self._bounds.timed(box, COARSE)
-        trades = [(1.0, trade * least / box.compute_cycles) for trade in _TRADES]
-        found = [
-            weighed(*trade, each.shares)
-            for trade in [*trades, (0.0, 1.0)]
-            for each in timed[:_PORTS]
-        ]
-        return [Weights(), *found]
-
-    @property
-    def _relaxed(self) -> Relaxation:
-        return self._bounds.relaxed
+    def _traces(self, bounds: LineBounds, box: UnitBox) -> list[NDArray[np.int32]]:
+        """Return the loops of some mappings, int32[L, 3]."""
+        # Where no handy tiles fit, others may.
+        for ratio in (HANDY, FINE, COARSE):
+            if bounds.relaxed.states(ratio, box) > _MOST_STATES:
+                continue
+            trials = _trials(bounds, box, ratio)
+            traces = [bounds.relaxed.trace(box, weights, ratio) for weights in trials]
+            if found := [loops for loops in traces if len(loops)]:
+                return found
+        return []
 
     def _box(self, numbers: Numbers) -> UnitBox:
         return self._units.box(self._units.tuples[numbers])
+
+
+def _trials(bounds: LineBounds, box: UnitBox, ratio: float) -> list[Weights]:
+    """Return trades of latency for energy."""
+    least = bounds.line(box, ratio, 1.0, 0.0).bound
+    if not bounds.powers[0] or not bounds.relaxed.ports or math.isinf(least):
+        return [Weights()]
+    timed = bounds.timed(box, COARSE)
+    trades = [(1.0, trade * least / box.compute_cycles) for trade in _TRADES]
+    found = [
+        weighed(*trade, each.shares) for trade in [*trades, (0.0, 1.0)] for each in timed[:_PORTS]
+    ]
+    return [Weights(), *found]
+
+
+_Dims = list[frozenset[str]]
+
+
+def ways_to_stay(hierarchy: Hierarchy) -> Iterator[tuple[_Dims, _Dims]]:
+    """Yield the dimensions without a loop, and those outermost, of each element, as tensors stay.
+
+    Where a tensor stays in a memory, the loops outside it that do not index the tensor are inside
+    of those that do. So there is a memory outside of which there are only the latter, and between
+    which and its own only the former. Each choice of such memories is a way to stay.
+    """
+    elements, rules = hierarchy.elements, hierarchy.rules
+    memories = [e for e, each in enumerate(elements) if isinstance(each, MemoryElement)]
+    staying = [(memory, tensor) for memory in memories for tensor in rules[memory].stays]
+    if not staying:
+        return
+    for between in product(*([e for e in memories if e < memory] for memory, _ in staying)):
+        without, first = ([frozenset[str]()] * len(elements) for _ in range(2))
+        for (memory, tensor), last in zip(staying, between, strict=True):
+            indexing = frozenset(INDEXING[tensor])
+            for e in memories:
+                if e < memory and e != last:
+                    without[e] |= indexing if e > last else frozenset(DIMS) - indexing
+            first[last] |= indexing
+        yield without, first
