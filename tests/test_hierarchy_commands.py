@@ -261,7 +261,7 @@ def test_other_tools_read_what_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chip, mapping = tmp_path / "own.yaml", tmp_path / "mapping.json"
-    chip.write_text(SMALL)
+    chip.write_text(SMALL.replace("size: 4", "size: 4, units: {P: 4}"))
     nest = [[("K", 8), ("N", 8)], [("M", 4)], []]
     mapping.write_text(nest_json(find_hierarchy(str(chip)), nest))
     flags = ["--layer=gemm:M=16,N=16,K=16", f"--hardware={chip}"]
@@ -273,7 +273,10 @@ def test_other_tools_read_what_is_written(
         found = read(path.read_text(), layer, accelerator)
         evaluator = HierarchyEvaluator(layer, accelerator)
         assert evaluator.evaluate(found.mapping) == evaluator.evaluate(nest)
-        first = capsys.readouterr().out.partition("\n\n")[2]
+        told = capsys.readouterr()
+        note = f"note: {path} leaves out rules of loops: units (units)\n"
+        assert told.err == note
+        first = told.out.partition("\n\n")[2]
         assert evaluate([str(path), *flags]) == explain([str(path), *flags]) == 0
         assert first.startswith(capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0])
         # Layer and accelerator are in the file.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from test_hierarchy_references import CASES, EYERISS_LIKE, TOOLS, counted
 from test_hierarchy_references import given as counters_of
 
 from maestro_env import find_layer
+from maestro_env.accelerators.files.accelforge_text import arch_text
+from maestro_env.accelerators.files.timeloop_text import architecture_text
+from maestro_env.accelerators.files.written import unsaid_rules
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -25,7 +28,8 @@ from maestro_env.accelerators.hierarchy import (
     Hierarchy,
     MemoryElement,
 )
-from maestro_env.base.errors import LayerError, MappingError
+from maestro_env.accelerators.loop_rules import DIMS, LoopRules
+from maestro_env.base.errors import HardwareError, LayerError, MappingError
 from maestro_env.exchange import (
     MappedNest,
     nest_from_accelforge,
@@ -34,6 +38,7 @@ from maestro_env.exchange import (
     nest_to_accelforge,
     nest_to_timeloop,
 )
+from maestro_env.exchange.nests import looping
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
 
@@ -369,6 +374,63 @@ def test_what_no_file_can_say_is_refused(name: str) -> None:
         write([[], [("K", 4)]], Shape({"K": 8}), below)
     with pytest.raises(MappingError, match="it has the status fanout_exceeded"):
         write([[], [("K", 1)]], Shape({"K": 8}), below)
+
+
+LOST = {
+    "timeloop": {
+        "eyeriss": {"rows": "whole", "filter_spad": "whole"},
+        "nvdla": {},
+        "simba": {},
+        "tpu_v1": {},
+    },
+    "accelforge": {
+        "eyeriss": {"rows": "whole and dims", "columns": "dims", "filter_spad": "whole"},
+        "simba": {"pes": "dims", "lanes": "dims"},
+    },
+}
+
+
+def as_read(tool: str, hierarchy: Hierarchy, dims: Sequence[str]) -> Hierarchy:
+    """Write an accelerator for a tool, and read it."""
+    text = (
+        architecture_text(hierarchy, HardwareError, dims)
+        if tool == "timeloop"
+        else arch_text(hierarchy, HardwareError)
+    )
+    again = nest_hierarchy(text)
+    assert again is not None
+    return again
+
+
+@pytest.mark.parametrize(
+    ("tool", "chip"), [(tool, chip) for tool, chips in LOST.items() for chip in chips]
+)
+def test_rules_of_chips_come_back_but_for_those_that_no_file_has(tool: str, chip: str) -> None:
+    hierarchy, cut = find_hierarchy(chip), looping(Shape.of(find_layer("resnet18_l2")))
+    again = as_read(tool, hierarchy, cut)
+    assert unsaid_rules(hierarchy, again, cut) == LOST[tool][chip]
+
+
+DIMS_OF_ONE = st.none() | st.lists(st.sampled_from(DIMS), unique=True)
+
+
+@given(st.tuples(*[DIMS_OF_ONE] * 4), st.sets(st.sampled_from(TENSORS)), st.sampled_from([*LOST]))
+def test_rules_that_are_written_forbid_no_loop_that_was_allowed(
+    dims: tuple[list[str] | None, ...], apart: set[str], tool: str
+) -> None:
+    main, across, down, last = (LoopRules(dims=each) for each in dims)
+    hierarchy = Hierarchy(
+        [
+            MemoryElement(name="DRAM", rules=main),
+            FanoutElement(name="PE_X", size=4, apart=apart, rules=across),
+            FanoutElement(name="PE_Y", size=4, axis="Y", apart=apart, rules=down),
+            MemoryElement(name="RF", rules=last),
+        ]
+    )
+    again = as_read(tool, hierarchy, DIMS)
+    for ours, theirs in zip(hierarchy.rules, again.rules, strict=True):
+        assert not theirs.tiles
+        assert all(map(theirs.allows, filter(ours.allows, DIMS)))
 
 
 def test_timeloop_has_remainders_in_the_last_tile_alone() -> None:

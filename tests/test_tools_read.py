@@ -23,12 +23,17 @@ from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator
 CHIP = """
 clock_mhz: 700
 memories:
-- {memory: DRAM, bw: 34, read_pj_per_bit: 8.1, write_pj_per_bit: 7.9}
+- {memory: DRAM, bw: 34, read_pj_per_bit: 8.1, write_pj_per_bit: 7.9, innermost: [K]}
 - {memory: GLB, keeps: [input, output], capacity_bits: 64KB, read_bw: 64, read_pj_per_bit: 0.75}
-- {fanout: PE_X, size: 4}
-- {fanout: PE_Y, size: 4, axis: Y, pj_per_bit: 0}
-- {memory: taps, keeps: [filter], capacity_bits: 512B, read_pj_per_bit: 0.1}
-- {memory: sums, keeps: [output], capacity_bits: 272B, width_bits: {output: 34}, bw: 75.4}
+- {fanout: PE_X, size: 4, dims: [K, G]}
+- {fanout: rows_Y, size: 4, axis: Y, pj_per_bit: 0, dims: [C, P], units: {P: 4}}
+- {memory: taps, keeps: [filter], capacity_bits: 512B, read_pj_per_bit: 0.1, whole: [S]}
+- memory: sums
+  keeps: [output]
+  capacity_bits: 272B
+  width_bits: {output: 34}
+  bw: 75.4
+  stays: [output]
 mac: {pj: 0.3}
 """
 # By element, without partial sums that come back or windows that overlap in tiles: AccelForge
@@ -102,6 +107,11 @@ def test_the_front_end_of_timeloop_hands_on_all_of_our_files(tmp_path: Path) -> 
         for rank, runs in (each.split("=") for each in listed.split(",") if each):
             made[rank] *= int(runs)
         assert made.items() <= found["problem"]["instance"].items(), layer
+        # Constraints, which become a part of the mapping, move no loop to another axis.
+        for each in (each for each in found["mapping"] if each["type"] == "spatial"):
+            cut = {rank[0] for rank in each["factors"].split(",") if not rank.endswith("=1")}
+            along_x = cut & {*each["permutation"][: each["split"]]}
+            assert along_x == (cut if each["target"] == "inter_PE_spatial" else set())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, mod
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO, Problem
 from maestro_env.evaluation.status import OK, STATUSES
-from maestro_env.exchange import FORMATS, Format, format_by_ending
+from maestro_env.exchange import FORMATS, Format, format_by_ending, unsaid
 from maestro_env.experiments.search.mapping_files import (
     MappingConfig,
     is_nest,
@@ -99,7 +99,11 @@ def _evaluate_nest(config: Config) -> int:
         if form.write_nest is None:
             allowed = ", ".join(name for name, each in FORMATS.items() if each.write_nest)
             raise UsageError(f"format {form.name} is for two levels; allowed: {allowed}")
-        return form.write_nest(mapping, problem.layer, problem.hardware)
+        text = form.write_nest(mapping, problem.layer, problem.hardware)
+        if lost := unsaid(text, problem.layer, problem.hardware):
+            rules = ", ".join(f"{name} ({which})" for name, which in lost.items())
+            print_errors(f"note: {config.write} leaves out rules of loops: {rules}")
+        return text
 
     _write(config, written)
     evaluator = problem.space.evaluator

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.files.timeloop import hardware_from_timeloop
+from maestro_env.accelerators.files.written import unsaid_rules
 from maestro_env.accelerators.finding import ARCHITECTURES
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import by_name, look_up
@@ -28,7 +29,7 @@ from maestro_env.exchange.accelforge import (
 )
 from maestro_env.exchange.levels import MappedLayer
 from maestro_env.exchange.maestro import all_from_m, from_json, from_m, to_json, to_m
-from maestro_env.exchange.nests import MappedNest
+from maestro_env.exchange.nests import MappedNest, looping
 from maestro_env.exchange.timeloop import (
     from_timeloop,
     nest_from_timeloop,
@@ -36,6 +37,7 @@ from maestro_env.exchange.timeloop import (
     to_timeloop,
 )
 from maestro_env.hierarchy.evaluation import NestMapping
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.workloads.files.accelforge import workload_layer
@@ -68,6 +70,7 @@ __all__ = [
     "to_json",
     "to_m",
     "to_timeloop",
+    "unsaid",
 ]
 
 
@@ -184,6 +187,12 @@ def nest_hierarchy(text: str, source: str = "mapping") -> Hierarchy | None:
     tool = ARCHITECTURES[form.key.removesuffix(":")]
     found: Hierarchy = tool.read_hierarchy(read_yaml(text, source, HardwareError, tool.TAGS))
     return found
+
+
+def unsaid(text: str, layer: Layer, hierarchy: Hierarchy) -> dict[str, str]:
+    """Return which rules of loops a text with an accelerator has lost, by element."""
+    again = nest_hierarchy(text)
+    return {} if again is None else unsaid_rules(hierarchy, again, looping(Shape.of(layer)))
 
 
 def nest_from_yaml(text: str, layer: Layer, hierarchy: Hierarchy, source: str) -> MappedNest:

@@ -57,6 +57,11 @@ def names_of(shape: Shape) -> dict[str, str]:
     return names
 
 
+def looping(shape: Shape) -> list[str]:
+    """Return the dimensions that loops can cut, whose rules files can say."""
+    return [dim for dim, extent in shape.sizes.items() if extent > 1]
+
+
 def words_of(
     shape: Shape, workload: Workload | None, tensors: Iterable[str], part: Part
 ) -> tuple[dict[str, str], dict[str, str]]:

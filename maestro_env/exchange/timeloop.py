@@ -27,6 +27,7 @@ from maestro_env.exchange.nests import (
     check_kept,
     cutting,
     keeping,
+    looping,
     mapping_of,
     names_of,
     nest_of,
@@ -93,10 +94,12 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
 
 
 def _text(nest: Nest, layer: Layer | Shape, shape: Shape, hierarchy: Hierarchy) -> str:
-    text = architecture_text(hierarchy, _REFUSE)
+    bounds, names, dims = _bounds(nest, shape), names_of(shape), looping(shape)
+    if any(names[dim] != dim for dim in dims):
+        dims = []  # Constraints name dimensions as a convolution does.
+    text = architecture_text(hierarchy, _REFUSE, dims)
     if isinstance(layer, Layer):
         text += problem_text(layer)
-    bounds, names = _bounds(nest, shape), names_of(shape)
     memories = (each for each in hierarchy.elements if isinstance(each, MemoryElement))
     lines = ["mapping:", *map(_keeping, memories)]
     for (target, kind), axes in _places(hierarchy).items():
@@ -110,6 +113,9 @@ def _text(nest: Nest, layer: Layer | Shape, shape: Shape, hierarchy: Hierarchy) 
                 f"'{rank}={each}'" for rank, each in zip(ranks, listed, strict=True)
             )
             split = f", split: {len(bounds[axes['X']]) if 'X' in axes else 0}"
+            # What constraints add to the loops comes behind them, where it shifts no split.
+            if any(hierarchy.elements[number].rules.dims is not None for number in axes.values()):
+                ranks += [dim for dim in dims if dim not in ranks]
             lines.append(
                 f"- {{target: {target}, type: {kind}, factors: [{factors}], "
                 f"permutation: [{', '.join(ranks)}]{split if kind == 'spatial' else ''}}}"

@@ -69,10 +69,10 @@ _OF_MAPPINGS = ("min_usage", "loop_bounds", "power_gateable")
 _OF_KEPT = (
     *("tile_shape", "tensor_order_options", "force_memory_hierarchy_order", "no_resend_to_below"),
 )
-_STAYS = "no_refetch_from_above"
+STAYS = "no_refetch_from_above"
 _LIMITS = (
     "{name}: {keys} limit mappings, but are not read, so that mappings may break them; read are "
-    f"reuse and {_STAYS}"
+    f"reuse and {STAYS}"
 )
 
 
@@ -240,7 +240,7 @@ def _memory(
     tensors = node.get("tensors", YamlBlock())
     _note_limits(tensors, node["name"].text(), _OF_KEPT)
     kept = _kept(node, sets)
-    stays = _listed(_set(tensors[_STAYS], sets) & kept) if _STAYS in tensors else ()
+    stays = _listed(_set(tensors[STAYS], sets) & kept) if STAYS in tensors else ()
     read, write = action_of(node, "read"), action_of(node, "write")
     widths = {
         tensor: _whole_bits(each)
@@ -269,7 +269,7 @@ def _whole_bits(part: Part) -> int:
 def _kept(node: Part, sets: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the tensors that a memory may keep."""
     kept = node.get("tensors", YamlBlock())
-    kept.only("keep", "may_keep", _STAYS, *_OF_KEPT)
+    kept.only("keep", "may_keep", STAYS, *_OF_KEPT)
     named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
     return frozenset().union(*named) if named else _ALL
 

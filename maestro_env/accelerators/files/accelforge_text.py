@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 
 from maestro_env.accelerators.files import written
-from maestro_env.accelerators.files.accelforge import TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.accelforge import STAYS, TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.accelforge_document import SEPARATE
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import read_yaml
 
@@ -17,6 +18,8 @@ _NAMES = dict(zip(TENSORS, ("input", "weight", "output"), strict=True))
 
 def arch_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
     """Write an accelerator; the bits of its words are in the workload.
+
+    Its rules of loops are there as far as files have them, never stricter ones.
 
     Raises:
         MaestroEnvError: of ``refuse``: it has what its file would not say.
@@ -43,15 +46,28 @@ def arch_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
 def _container(name: str, fanouts: list[FanoutElement]) -> str:
     listed = []
     for each in fanouts:
-        shared = f", may_reuse: {_set({*TENSORS} - {*each.apart})}" if each.apart else ""
+        together, reused = {*TENSORS} - {*each.apart}, _reused(each)
+        shared = f", may_reuse: {_set(together)}" if each.apart or reused else ""
+        shared += f", reuse: {_set(reused)}" if reused else ""
         listed.append(f"{{name: {container_of(each)[1]}, fanout: {each.size or 1}{shared}}}")
     return f"  - !Container {{name: {name}, spatial: [{', '.join(listed)}]}}"
+
+
+def _reused(fanout: FanoutElement) -> set[str]:
+    """Return the tensors that no loop of a fan-out may index, of those that its units share."""
+    return {
+        tensor
+        for tensor in {*TENSORS} - {*fanout.apart}
+        if not any(map(fanout.rules.allows, INDEXING[tensor]))
+    }
 
 
 def _memory(memory: MemoryElement, word_bits: int) -> Iterator[str]:
     size = memory.capacity_bits if isinstance(memory.capacity_bits, int) else "inf"
     yield from ("  - !Memory", f"    name: {memory.name}", f"    size: {size}")
-    yield from ("    leak_power: 0", "    area: 0", f"    tensors: {{keep: {_set(memory.keeps)}}}")
+    stays = f", {STAYS}: {_set(memory.rules.stays)}" if memory.rules.stays else ""
+    yield from ("    leak_power: 0", "    area: 0")
+    yield f"    tensors: {{keep: {_set(memory.keeps)}{stays}}}"
     widths = written.widths_of(memory, word_bits)
     other = [f"{_NAMES[tensor]}: {bits}" for tensor, bits in widths.items() if bits != word_bits]
     if other:

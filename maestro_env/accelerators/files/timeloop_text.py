@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files import written
 from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import (
+    TENSORS,
+    Element,
+    FanoutElement,
+    Hierarchy,
+    MemoryElement,
+)
 from maestro_env.accelerators.pricing import has_energies
 from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import read_yaml
 
 
-def architecture_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
-    """Write an accelerator.
+def architecture_text(hierarchy: Hierarchy, refuse: Refuse, dims: Collection[str] = ()) -> str:
+    """Write an accelerator, and which of some dimensions have no loop at its elements.
+
+    Other rules of loops are left out: Timeloop's front end makes constraints a part of the mapping
+    that stands beside them, which those would change.
 
     Raises:
         MaestroEnvError: of ``refuse``: it has what its file would not say.
@@ -28,7 +37,9 @@ def architecture_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
     lines += ["architecture:", "  version: 0.4", "  nodes:"]
     for node in written.nodes_of(hierarchy, container_of, refuse):
         lines.append(
-            _component(node, hierarchy) if isinstance(node, MemoryElement) else _container(*node)
+            _component(node, hierarchy, dims)
+            if isinstance(node, MemoryElement)
+            else _container(*node, dims)
         )
     unit = {"attributes": _block(datawidth=hierarchy.word_bits)}
     lines.append(_node("Component", {"name": written.MAC, "class": "intmac", **unit}))
@@ -38,14 +49,26 @@ def architecture_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
     return text
 
 
-def _container(name: str, fanouts: list[FanoutElement]) -> str:
+def _container(name: str, fanouts: list[FanoutElement], dims: Collection[str]) -> str:
     meshes = _block(**{f"mesh{each.axis}": each.size or 1 for each in fanouts})
     apart = fanouts[0].apart
-    limits = {"spatial": _block(no_reuse=_spaces(apart))} if apart else {}
+    spatial = {"no_reuse": _spaces(apart)} if apart else {}
+    spatial |= _without_loops(fanouts, dims)
+    limits = {"spatial": _block(**spatial)} if spatial else {}
     return _node("Container", {"name": name, "spatial": meshes}, limits)
 
 
-def _component(memory: MemoryElement, hierarchy: Hierarchy) -> str:
+def _without_loops(elements: Sequence[Element], dims: Collection[str]) -> dict[str, str]:
+    """Return the constraint of a node of elements; one on K is read as one on groups too."""
+
+    def allowed(dim: str) -> bool:
+        return any(each.rules.allows(dim) for each in elements)
+
+    factors = [f"{dim}=1" for dim in dims if not allowed(dim) and (dim != "K" or not allowed("G"))]
+    return {"factors": f"[{', '.join(factors)}]"} if factors else {}
+
+
+def _component(memory: MemoryElement, hierarchy: Hierarchy, dims: Collection[str]) -> str:
     first, last = hierarchy.elements[0], hierarchy.elements[-1]
     kind = "DRAM" if memory is first else "regfile" if memory is last else "SRAM"
     width, bits = _width(memory, hierarchy), memory.capacity_bits
@@ -62,8 +85,11 @@ def _component(memory: MemoryElement, hierarchy: Hierarchy) -> str:
     limits = {}
     if bypass := {*TENSORS} - {*memory.keeps}:
         limits["dataspace"] = _block(keep=_spaces(memory.keeps), bypass=_spaces(bypass))
-    if memory.forgets:
-        limits["temporal"] = _block(no_reuse=_spaces(memory.forgets))
+    temporal = {"no_reuse": _spaces(memory.forgets)} if memory.forgets else {}
+    # A last memory is read with tiles of what has no loop there.
+    temporal |= {} if memory is last else _without_loops([memory], dims)
+    if temporal:
+        limits["temporal"] = _block(**temporal)
     said = {"name": memory.name, "class": kind, "attributes": _block(**attributes)}
     return _node("Component", said, limits)
 

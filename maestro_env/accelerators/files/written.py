@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
 from fractions import Fraction
 from itertools import groupby
@@ -16,6 +16,7 @@ from maestro_env.accelerators.hierarchy import (
     Hierarchy,
     MemoryElement,
 )
+from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import Refuse, quoted
 
 MAC = "MAC"
@@ -96,6 +97,31 @@ def check_said(hierarchy: Hierarchy, again: Hierarchy, refuse: Refuse) -> None:
                     f"{name} has {field} {value}, which its files cannot say; allowed: "
                     f"{there[field]}"
                 )
+
+
+def unsaid_rules(hierarchy: Hierarchy, again: Hierarchy, dims: Collection[str]) -> dict[str, str]:
+    """Return which rules an accelerator has lost as it is read again, by element.
+
+    Only those of some dimensions count, as a layer has them.
+    """
+    lost = {}
+    for ours, theirs in zip(hierarchy.elements, again.elements, strict=True):
+        there = _rule_facts(theirs.rules, dims)
+        rules = _rule_facts(ours.rules, dims).items()
+        if names := [name for name, said in rules if said != there.get(name)]:
+            lost[ours.name] = " and ".join(names)
+    return lost
+
+
+def _rule_facts(rules: LoopRules, dims: Collection[str]) -> dict[str, Any]:
+    """Return what rules say of some dimensions, equal for rules that allow the same."""
+    facts: dict[str, Any] = {}
+    for name, said in rules.record().items():
+        listed = [each for each in said if each in dims or name == "stays"]
+        if listed and name != "dims":
+            in_order = listed if name.endswith("most") else sorted(listed)
+            facts[name] = [said[each] if isinstance(said, dict) else each for each in in_order]
+    return facts | {"dims": [dim for dim in dims if rules.allows(dim)]}
 
 
 def _facts(part: Any, word_bits: int) -> dict[str, Any]:
