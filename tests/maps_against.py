@@ -57,11 +57,12 @@ def edp(network: str, chip: str, directory: Path) -> float:
         rows = [row for row in csv.DictReader(file) if row.get("choice", WHOLE) == WHOLE]
     for row in rows:
         path = directory / "mappings" / f"{row['layer']}.json"
-        mapping = read_nest(path.read_text(), accelerator, str(path))
-        cost, status = HierarchyEvaluator(layers[row["layer"]], accelerator).evaluate(mapping)
+        mapping, layer = read_nest(path.read_text(), accelerator, str(path)), layers[row["layer"]]
+        cost, status = HierarchyEvaluator(layer, accelerator).evaluate(mapping)
         assert cost is not None, status
-        cycles += int(row["count"]) * cost.latency_cycles
-        energy += int(row["count"]) * cost.energy_nj
+        # Of some networks the other tree may have one block of many.
+        cycles += layer.count * cost.latency_cycles
+        energy += layer.count * cost.energy_nj
     return cycles * energy
 
 
