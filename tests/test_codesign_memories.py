@@ -18,10 +18,10 @@ from run_helpers import contents, load
 from sweep_helpers import rows as table
 from test_codesign import brute_force, figures_of
 
-from maestro_env.accelerators.entries import bits_text, sized_bits
 from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.pricing import with_energies
+from maestro_env.accelerators.quantities import bits_text, sized_bits
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal
 
-from maestro_env.accelerators.entries import SAID, hardware_of, made_hardware, read_fields
 from maestro_env.accelerators.files import accelforge, timeloop, zigzag
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import HIERARCHY_KEYS, hierarchy_of, read_hierarchy
+from maestro_env.accelerators.quantities import SAID, hardware_of, made_hardware, read_fields
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, close_matches, quoted

@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 from maestro_env.accelerators.dataflows import dataflow_rules, with_rules
-from maestro_env.accelerators.entries import bytes_per_second, hardware_of, sized_bits
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     Cache,
@@ -24,6 +23,7 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.accelerators.pricing import priced
+from maestro_env.accelerators.quantities import bytes_per_second, hardware_of, sized_bits
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import plain_number

@@ -15,7 +15,6 @@ from maestro_env.clustering.algorithm import random_groups, reversed_groups
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.rewards import REWARDS
 from maestro_env.mappers.agents.team import GroupConfig
 from maestro_env.mappers.base import Mapper
 from maestro_env.mappers.parts.arrays import Floats, Integers
@@ -181,24 +180,3 @@ class GroupedMapper(Mapper[Grouped]):
         # The default number is not a request.
         wanted = None if agents == self.DEFAULT.agents else agents
         return read_groups(self.config.groups, space, wanted)
-
-
-class RelativeRewards:
-    """Rewards relative to the median of the first values of which one is valid.
-
-    Args:
-        kind: one of ``REWARDS``.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self._reward = REWARDS[kind]
-        self._reference: float | None = None
-
-    def __call__(self, values: Floats) -> Floats:
-        """Return the rewards of values float64[N]; 0 of those that are infinite."""
-        if self._reference is None:
-            valid = np.isfinite(values)
-            if not valid.any():
-                return np.zeros(len(values))
-            self._reference = float(np.median(values[valid]))
-        return self._reward(self._reference / values)

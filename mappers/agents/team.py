@@ -273,3 +273,24 @@ def normalised(advantages: Floats) -> Floats:
     centred: Floats = advantages - advantages.mean(axis=0)
     centred /= np.sqrt((centred * centred).mean(axis=0)) + 1e-8
     return centred
+
+
+class RelativeRewards:
+    """Rewards relative to the median of the first values of which one is valid.
+
+    Args:
+        kind: one of ``REWARDS``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._reward = REWARDS[kind]
+        self._reference: float | None = None
+
+    def __call__(self, values: Floats) -> Floats:
+        """Return the rewards of values float64[N]; 0 of those that are infinite."""
+        if self._reference is None:
+            valid = np.isfinite(values)
+            if not valid.any():
+                return np.zeros(len(values))
+            self._reference = float(np.median(values[valid]))
+        return self._reward(self._reference / values)

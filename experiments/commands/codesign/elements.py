@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from maestro_env.accelerators.entries import sized_bits
 from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.pricing import with_energies
+from maestro_env.accelerators.quantities import sized_bits
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import UnknownNameError, quoted

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.entries import bits_text
+from maestro_env.accelerators.quantities import bits_text
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.models import accelerator_record
