@@ -95,6 +95,8 @@ def train(name, seed, moves, made=Agent, gamma=GAMMA, **options):
             ends.append(ended)
         values.append(value_of(agent, agent.scaled(seen)))
         learn(agent, adam, kept, *advantages(rewards, ends, np.array(values), gamma))
+        if update % 50 == 0:
+            print(f"update {update} of {updates}: mean reward {np.mean(rewards):.3f}", flush=True)
     return agent
 
 

@@ -145,6 +145,7 @@ PPO: dict[str, tuple[str, dict[str, str]]] = {
     "PPO": ("train", {"observation": "context"}),
 }
 CONSTRUCTED = "PPO that constructs, random problems"
+TRAINED = (*PPO, CONSTRUCTED)
 DRAWN = (
     "new draws",
     "annealing",
@@ -204,6 +205,14 @@ def cell(rows: list[dict[str, Any]], test: str, mark: str) -> str:
     return shown(episodes(rows, test, mark)) if mark in rows[0]["tests"][test] else ""
 
 
+def spread(rows: list[dict[str, Any]], test: str, mark: str) -> str:
+    """Return the lowest and the highest geometric mean over episodes of a seed."""
+    if mark not in rows[0]["tests"][test]:
+        return ""
+    means = [log_mean(np.array(row["tests"][test][mark])) for row in rows]
+    return f"{min(means):.2f} to {max(means):.2f}"
+
+
 def episodes(rows: list[dict[str, Any]], test: str, mark: str) -> Floats:
     """Return the geometric mean over seeds of each episode, float64[episodes]."""
     return log_mean(np.array([row["tests"][test][mark] for row in rows]))
@@ -228,6 +237,9 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
             cells = [cell(of_name, test, str(mark)) for mark in MARKS]
             seconds = np.mean([row["seconds"] for row in of_name])
             yield f"| {name} | {len(of_name)} | {' | '.join(cells)} | {seconds:.0f} |"
+            if name in TRAINED and len(of_name) > 1:
+                ranges = [spread(of_name, test, str(mark)) for mark in MARKS]
+                yield f"| lowest to highest seed | | {' | '.join(ranges)} | |"
         of = {name: [r for r in rows if r["method"] == name] for name in (LEARNT, "annealing")}
         if all(of.values()):
             pairs = [[episodes(each, test, str(m)) for each in of.values()] for m in MARKS]
