@@ -456,6 +456,8 @@ def test_a_program_without_this_package_enters(capsys: pytest.CaptureFixture[str
     assert f"| {method} | 1 | 30 |" in table
     assert "## Standings (black box" in table
     assert "## Standings (white box" in table
+    assert re.search(r"\| black box \|.*\n.*\| white box \|", table)
+    assert "rank after" not in table  # each is alone
     (entry,) = records("mine").values()
     assert list(entry["searches"]["files"]) == [sys.executable, str(program)]
     before = records("mine")
@@ -550,7 +552,7 @@ def test_a_reported_entry_stands_in_a_table_of_its_own() -> None:
             last = ratios["random", *which, "20"]
             assert ratio == (WORST if samples == "1" else last)
     assert "| theirs | 1 | 500 |" in table
-    assert "| theirs | them |" in table
+    assert "| theirs | reported | them |" in table
 
 
 @pytest.mark.parametrize(

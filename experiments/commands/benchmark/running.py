@@ -126,10 +126,17 @@ def _cards(
 ) -> Table:
     """Return what the cards say, and which entries have no scores."""
     rows = [
-        (names[each], each.card.authors, each.card.code, each.card.training, str(each.hidden_runs))
+        (
+            names[each],
+            each.kind.partition(":")[0],
+            each.card.authors,
+            each.card.code,
+            each.card.training,
+            str(each.hidden_runs),
+        )
         for each in entries
     ]
-    left = ("method", "authors", "code", "learnt from")
+    left = ("method", "kind", "authors", "code", "learnt from")
     without = ", ".join(names[each] for each in entries if each not in every)
     note = (
         f"not scored: {without}; in every seed searches are missing or failed, and what made the "

@@ -291,16 +291,19 @@ def standings(every: Sequence[Scores], kind: str) -> Table:
         (
             scores.method,
             str(scores.seeds),
-            f"{mean:.2f} [{low:.2f}, {high:.2f}]",
+            f"{mean:.2f} [{low:.2f}, {high:.2f}]" if len(every) > 1 else "-",
             *(_mean(scores, count) for count in counts),
             _seconds(scores),
         )
         for (mean, low, high), scores in found
     ]
     headers = ("seeds", "rank", *(f"{count:,}" for count in counts), "seconds")
+    shortest = [scores.method for scores in every if scores.counts[-1] == common < counts[-1]]
+    ending = f", where {', '.join(shortest)} end{'' if shortest[1:] else 's'}" if shortest else ""
+    rank = f"rank after {common:,}{ending}: mean and 95 % interval over them; "
     note = (
         f"value / optimum after so many samples, geometric means over {len(every[0].problems)} "
-        f"problems; rank after {common:,}, mean and 95 % interval over them; seconds of a search"
+        f"problems; {rank if len(every) > 1 else ''}seconds of a search"
     )
     return Table(f"Standings ({kind})", ("method",), headers, rows, note)
 
