@@ -210,6 +210,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (PROBLEM.explain, {"mapping": MAPPING}),
     (Objective, {"name": "a", "unit": "b", "factors": ("energy_nj",), "bound": None}),
     (Evaluator, {"problem": PROBLEM, "objective": EDP, "budget": 3, "threads": 1}),
+    (maestro_env.solve, {"problem": PROBLEM, "objective": EDP}),
     (OptimumSearch, {"problem": PROBLEM, "objective": EDP}),
     (maestro_env.find_layer, {"text": "resnet18_l2"}),
     (maestro_env.find_network, {"text": "resnet18", "dims": {}}),

@@ -11,6 +11,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.base.checks import require_type
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import require
@@ -125,9 +126,12 @@ def solve(
             on it.
 
     Raises:
+        ArgumentTypeError: a problem or an objective of a wrong type.
         OptimumError: a problem or an objective whose optimum cannot be proven.
         PriorFileError: the package's prior cannot be used.
     """
+    require_type("problem", problem, AnyProblem, "such as Problem(MapSpace(layer, hardware))")
+    require_type("objective", objective, Objective, "see find_objective")
     search = search_for(problem, objective)
     *_, last = solving(search, opening(problem, objective), limits or Limits(), threads)
     return last
