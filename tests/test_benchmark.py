@@ -761,9 +761,11 @@ def test_the_archive_scores_as_the_page_says() -> None:
         assert main(["score", *(str(archive / name) for name in entries), f"--out={out}"]) == 0
     for path in Path("one").iterdir():
         assert path.read_bytes() == Path("two", path.name).read_bytes()
-    table = {row[0]: row for row in figures(Path("one/table.md").read_text(), "## Standings")}
+    standings, kinds = Path("one/table.md").read_text(), ("black", "white")
+    found = [row for kind in kinds for row in figures(standings, f"## Standings ({kind} box")]
+    table = {row[0]: row for row in found}
     page = (ROOT / "docs" / "benchmark.md").read_text()
-    told = figures(page, "\n## Baselines")
+    told = [row for kind in kinds for row in figures(page, f"\n{kind.capitalize()} boxes: ")]
     assert len(told) == len(entries)
     for name, method, seeds, first, tenth, hundredth, thousandth, last, seconds in told:
         row = table[entries[name]["method"]]
