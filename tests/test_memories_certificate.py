@@ -34,6 +34,7 @@ from maestro_env.experiments.commands.verify.memories.program import (
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumError
+from maestro_env.optimum.solving import Limits as Until
 from maestro_env.optimum.solving import solve
 
 
@@ -128,6 +129,15 @@ def checked(content: bytes, directory: Path) -> None:
 @pytest.mark.parametrize("objective", few(["energy", "edp", "latency"]))
 def test_what_a_search_writes_holds(objective: str, tmp_path: Path) -> None:
     checked(certificate(objective), tmp_path)
+
+
+def test_no_line_of_latency_needs_another_one_first(tmp_path: Path) -> None:
+    """What no mapping of less than the claim takes is known before all lines (P10)."""
+    layer = "conv:K=64,C=64,H=28,W=28,R=1,S=1,stride=2"
+    problem, latency = problem_on("gemmini", layer), find_objective("latency")
+    found, path = solve(problem, latency, Until(nodes=100)), tmp_path / "certificate.gz"
+    certify(problem, latency, found.value, found.point, found.bound, path)
+    verify(path)
 
 
 Parts = list[Any]

@@ -177,13 +177,13 @@ class Leaves:
         bounds = [(0.0, 1.0, units.cycles)]
         fill_cycles = cycles = math.inf
         for weights in sorted(lines, key=lambda each: each[1] > 0):
-            bounds.append((*weights[:2], self._least(units, ratio, weights, fill_cycles, cycles)))
             least = max((bound / e for e, t, bound in bounds if e and not t), default=0.0)
             if latency and (least or not energy):
                 # A mapping of less than the claim takes less time than this (P10).
                 room = self._claim.bound / least**energy if energy else self._claim.bound
                 cycles = room ** (1 / latency) * _ROUNDING
                 fill_cycles = cycles - units.cycles
+            bounds.append((*weights[:2], self._least(units, ratio, weights, fill_cycles, cycles)))
         value = _least_product(bounds, latency, energy)
         if not value * _ROUNDING >= self._claim.bound:
             raise CertificateError(f"its bound is {value}, below the claim {self._claim.bound}")
