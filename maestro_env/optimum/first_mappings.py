@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
+from maestro_env.evaluation.masks import Masks
 from maestro_env.hierarchy.relaxed import HANDY, Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox, UnitTuples
 from maestro_env.mapspace.space import Points
@@ -31,8 +32,8 @@ _MOST_STATES = 200_000
 # Trades that are tried: of energy for latency, about what they are of either, and of ports.
 _TRADES = (0.5, 2.0)
 _PORTS = 2
-# Random mappings, and how many of them are descended from.
-_SAMPLES, _STARTS = 5000, 4
+# Random mappings, of any sizes and of those that masks allow, and how many are descended from.
+_SAMPLES, _MASKED, _STARTS = 5000, 2000, 4
 # Values that a descent asks for, a first one from those, and how far above the best it may begin.
 _DESCENT, _SHORT = 12_000, 3000
 _HOPEFUL = 10.0
@@ -103,10 +104,12 @@ class FirstMappings:
 
     def _sample(self, search: ProofSearch) -> Asking:
         """Descend from random mappings, as what the program promises may be far off."""
-        points = self._problem.space.sample(_SAMPLES, np.random.default_rng(0))
-        values = yield points
-        for start in values.argsort(kind="stable")[:_STARTS]:
-            yield from self._descend(points[[start]], search, _SHORT)
+        rng = np.random.default_rng(0)
+        masked = Masks(self._problem).sample(_MASKED, rng).astype(np.int32)
+        for points in (self._problem.space.sample(_SAMPLES, rng), masked):
+            values = yield points
+            for start in values.argsort(kind="stable")[:_STARTS]:
+                yield from self._descend(points[[start]], search, _SHORT)
         if search.best_point is not None:
             yield from self._descend(search.best_point[np.newaxis], search)
 
