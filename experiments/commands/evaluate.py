@@ -29,7 +29,6 @@ from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import ANY_MEMORIES
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,8 @@ class Config(MappingConfig):
     )
 
 
+# Mappings of two levels, and loop nests over any memories, have files.
+_READING = {"levels", "relaxed"}
 # Numbers from here on are shown with an exponent.
 _LARGE = 1e9
 _OTHER_FIGURES = {
@@ -58,9 +59,9 @@ def execute(config: Config) -> int:
     The model says whether it is valid, the default one of several: others have faults of their own.
     """
     model = None if config.model == AUTO else find_model(config.model)
-    if model is not None and "levels" not in model.abilities and config.model != ANY_MEMORIES:
-        readers = [name for name, each in MODELS.items() if "levels" in each.abilities]
-        allowed = ", ".join([*readers, ANY_MEMORIES])
+    readers = [name for name, each in MODELS.items() if _READING & each.abilities]
+    if model is not None and config.model not in readers:
+        allowed = ", ".join(readers)
         raise UsageError(f"model {config.model} reads no files of mappings; allowed: {allowed}")
     if is_nest(config) if model is None else "levels" not in model.abilities:
         return _evaluate_nest(config)
