@@ -354,6 +354,14 @@ def test_what_stays_is_found_as_by_long_searches() -> None:
     assert search.best <= evaluator.best.value * 1.001
 
 
+def test_where_nothing_fits_no_mapping_is_found() -> None:
+    text = "memories: [{memory: A}, {memory: B, capacity_bits: 80, whole: [R, S]}]"
+    layer = find_layer("conv:K=2,C=2,Y=9,X=9,R=9,S=9")
+    problem = HierarchyProblem(HierarchySpace(layer, read_hierarchy(text)))
+    found = solve(problem, find_objective("latency"))
+    assert (found.point, found.value) == (None, math.inf)
+
+
 def test_limits_end_a_search_and_it_goes_on() -> None:
     problem, edp = problem_on("simba", "resnet50_l3"), find_objective("edp")
     few, more = (solve(problem, edp, Limits(nodes=nodes)) for nodes in (1, 60))

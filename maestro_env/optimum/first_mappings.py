@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
 from maestro_env.hierarchy.relaxed import HANDY, Relaxation, Weights
@@ -105,8 +107,10 @@ class FirstMappings:
     def _sample(self, search: ProofSearch) -> Asking:
         """Descend from random mappings, as what the program promises may be far off."""
         rng = np.random.default_rng(0)
-        masked = Masks(self._problem).sample(_MASKED, rng).astype(np.int32)
-        for points in (self._problem.space.sample(_SAMPLES, rng), masked):
+        drawn = [self._problem.space.sample(_SAMPLES, rng)]
+        with suppress(MapSpaceError):  # Masks know that nothing fits.
+            drawn.append(Masks(self._problem).sample(_MASKED, rng).astype(np.int32))
+        for points in drawn:
             values = yield points
             for start in values.argsort(kind="stable")[:_STARTS]:
                 yield from self._descend(points[[start]], search, _SHORT)
