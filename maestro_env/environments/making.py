@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import look_up, require_integer
-from maestro_env.base.errors import EnvError, UnknownNameError, quoted
+from maestro_env.base.errors import ArgumentTypeError, EnvError, close_matches, quoted
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.constructing import MaestroConstructEnv, MaestroConstructVectorEnv
@@ -44,7 +44,11 @@ _WINDOWS, _STRIDES = (1, 1, 1, 3, 3, 5, 7), (1, 1, 1, 2)
 def _make(kind: Callable[..., Made], **arguments: Any) -> Made:
     known = signature(kind).parameters
     for name in sorted(arguments.keys() - known.keys()):
-        raise UnknownNameError(f"argument of {kind.__name__}", name, known)
+        # Libraries that try arguments look for Python's own words.
+        raise ArgumentTypeError(
+            f"{kind.__name__}.__init__() got an unexpected keyword argument '{name}'; "
+            f"{close_matches(name, known)}allowed: {', '.join(known)}"
+        )
     return kind(**arguments)
 
 
