@@ -4,7 +4,7 @@ A script, not a part of the suite:
 
     maestro-env pretrain --hold mobilenetv2 --steps 450 --out runs/held
     python tests/transfer_table.py --out transfer.jsonl [--seeds 5] [--table] \\
-        [--prior runs/held/prior.safetensors]
+        [--prior runs/held/prior.safetensors] [--constructing]
 
 Each line of the file has the values in multiples of the proven optimum, of 96 episodes: 32 draws of
 a layer for each of three seeds, the same starts for every method. A line that is there is not
@@ -163,7 +163,9 @@ SEARCHES = {
 }
 
 
-def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[str, Floats]]]]:
+def jobs(
+    seeds: int, prior: str, constructing: bool
+) -> Iterator[tuple[str, int, Callable[[], dict[str, Floats]]]]:
     """Yield the name and the seed of each method, and what measures it."""
     starts: dict[str, Starts] = {}
 
@@ -188,8 +190,9 @@ def jobs(seeds: int, prior: str) -> Iterator[tuple[str, int, Callable[[], dict[s
         yield name, 0, lambda b=budget: of_each(lambda e: e.annealed(b))
     for (name, (trained, options)), seed in product(PPO.items(), range(seeds)):
         yield name, seed, lambda t=trained, o=options, s=seed: policies(t, s, **o)
-    yield "random decisions", 0, lambda: constructed(0, 0)
-    for seed in range(seeds):
+    if constructing:
+        yield "random decisions", 0, lambda: constructed(0, 0)
+    for seed in range(seeds * constructing):
         yield CONSTRUCTED, seed, lambda s=seed: constructed(s, DECISIONS)
 
 
@@ -274,12 +277,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("transfer.jsonl"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--prior", default="", help="weights of the command pretrain")
+    parser.add_argument("--constructing", action="store_true", help="PPO that constructs, too")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     lines = given.out.read_text().splitlines() if given.out.exists() else []
     rows = [json.loads(line) for line in lines]
     there = {(row["method"], row["seed"]) for row in rows}
-    for method, seed, measure in () if given.table else jobs(given.seeds, given.prior):
+    for method, seed, measure in (
+        () if given.table else jobs(given.seeds, given.prior, given.constructing)
+    ):
         if (method, seed) in there:
             continue
         began = time.process_time()
