@@ -1,8 +1,9 @@
 """CPU microseconds of a step of one copy: ``MaestroImprove-v1`` beside CartPole.
 
 A script, not a part of the suite: ``python tests/step_rates.py`` prints the table of
-docs/environments.md. ``--before TREE`` has the learner of ``examples/train_transfer.py`` make
-96,000 moves here and with the package of another tree, which is built, by turns.
+docs/environments.md, with EnvPool's row where that is installed (1.1.1). ``--before TREE`` has the
+learner of ``examples/train_transfer.py`` make 96,000 moves here and with the package of another
+tree, which is built, by turns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,16 @@ def cartpole(count: int) -> float:
             env.reset()
 
     return taken(step, drawn, count)
+
+
+def envpool(count: int) -> float:
+    """Measure EnvPool's CartPole with one thread; copies begin again by themselves."""
+    from envpool import make_gymnasium
+
+    envs = make_gymnasium("CartPole-v1", num_envs=count, num_threads=1, batch_size=count)
+    envs.reset()
+    rng = np.random.default_rng(0)
+    return taken(envs.step, lambda: rng.integers(2, size=count, dtype=np.int32), count)
 
 
 def learning(masked: bool) -> float:
@@ -155,6 +167,8 @@ def rates() -> None:
         ("the same, with the masks of all moves", lambda count: ours(count, masks=True)),
         ("`CartPole-v1` of Gymnasium", cartpole),
     ]
+    if find_spec("envpool"):
+        rows.append(("`CartPole-v1` of EnvPool", envpool))
     for name, measure in rows:
         cells = " | ".join(f"{measure(count):.2g}" for count in COUNTS)
         sys.stdout.write(f"| {name} | {cells} |\n")
