@@ -328,7 +328,7 @@ def test_a_macro_without_main_memory_is_read_as_far_as_it_says(tmp_path: Path) -
 
 
 COUNTED = """
-variables: {values: "([0] * 7 + [1] * 8)", inputs: values, weights: [1, 0, 3]}
+variables: {values: "([0] * 7 + [1] * 8)", inputs: values, weights: [1, 0, 3], cell: {bits: 4}}
 arch:
   variables:
     columns: 64
@@ -386,6 +386,8 @@ def test_the_memories_of_an_array_stand_above_its_units(tmp_path: Path) -> None:
     assert sizes == [4, 2]
     notes = " ".join(accelerator_notes(str(path)))
     assert "where memories stand in an array is not read" in notes
+    path.write_text(ARRAY.replace("name: grid", "name: grid\n    enabled: false"))
+    assert [each.name for each in find_hierarchy(str(path)).elements] == ["main"]
     assert "the fastest memory acts once in each" in notes
 
 

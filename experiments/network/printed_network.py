@@ -64,7 +64,7 @@ def _headline(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
     above = "the proven optimum" if gap < _ROUNDING else f"at most {gap:.2%} above the optimum"
     if mapped.unmapped:
         # A part of a network has no optimum to be near to.
-        above = f"of {len(mapped.mapped)} of {len(mapped.layers)} layers alone"
+        above = f"without {len(mapped.unmapped)} of {len(mapped.layers)} layers"
     yield found_line(objective, value, above if bound or mapped.unmapped else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"

@@ -44,6 +44,7 @@ Asking = Generator[Points, NDArray[np.float64], None]
 """Yields int32[N, D] vectors, and is sent their values, float64[N], once the search has them."""
 
 _Asking = Generator[Points, NDArray[np.float64], float]
+_Dims = list[frozenset[str]]
 
 
 class Form(NamedTuple):
@@ -187,9 +188,6 @@ def _trials(bounds: LineBounds, box: UnitBox, ratio: float) -> list[Weights]:
         weighed(*trade, each.shares) for trade in [*trades, (0.0, 1.0)] for each in timed[:_PORTS]
     ]
     return [Weights(), *found]
-
-
-_Dims = list[frozenset[str]]
 
 
 def ways_to_stay(hierarchy: Hierarchy) -> Iterator[tuple[_Dims, _Dims]]:

@@ -26,6 +26,21 @@ _CALL = re.compile(
     r"\b(?!(?:min|max|abs|ceil|floor|round|log2|is_hist_signed|get_array_fanout_\w+)\b)"
     r"[A-Za-z_][\w.]*\("
 )
+SCALES = ("energy_scale", "actions_scale", "throughput_scale", "n_parallel_instances")
+"""Keys of components that scale their actions."""
+
+TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
+"""Time of a component with one port for all actions."""
+
+SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
+"""Time of a component with a port for each action."""
+
+_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
+_LATENCY = re.compile(
+    r"(sum|max)\(a\.n_calls(?:/a\.throughputforainactions\)|forainactions\)((?:/[0-9.e+-]+)+))"
+)
+_IF = re.compile(r" if (?:input|weight|output) else .*")
+_Number = TypeVar("_Number", int, Fraction)
 _WORDS = [f"{tensor}.bits_per_value" for tensor in ("input", "weight", "output")]
 _ENABLED = re.compile(r"len\(All\)\s*([=!<>]=|[<>])\s*([0-9]{1,3})")
 _COMPARED = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -45,7 +60,8 @@ def enabled(root: Part) -> tuple[Part, list[Part]]:
     own = part.get("variables", YamlBlock()).named()
     calls = _counted(part.knowing(own), part["nodes"].items(), {**given, **own})
     part = part.knowing({**own, **calls})
-    return part, [each for each in _flat(part["nodes"].items()) if _is_enabled(each)]
+    there = filter(_is_enabled, part["nodes"].items())
+    return part, [each for each in _flat(there) if _is_enabled(each)]
 
 
 def _flat(nodes: Iterable[Part]) -> Iterator[Part]:
@@ -132,27 +148,12 @@ def _histogram(variable: Part, variables: Mapping[str, Part]) -> list[bool] | No
     named = variables.get(variable.value, variable) if isinstance(variable.value, str) else variable
     if isinstance(named.value, list):
         return [value_of(each.text()) != 0 for each in named.items()]
-    text = named.text().strip().removeprefix("(").removesuffix(")")
+    if not isinstance(named.value, str):
+        return None
+    text = named.value.strip().removeprefix("(").removesuffix(")")
     pieces = [_REPEATED.fullmatch(each.strip()) for each in text.split("+")]
     found = [[piece[1] != "0"] * int(piece[2]) for piece in pieces if piece]
     return [each for piece in found for each in piece] if len(found) == len(pieces) else None
-
-
-SCALES = ("energy_scale", "actions_scale", "throughput_scale", "n_parallel_instances")
-"""Keys of components that scale their actions."""
-
-TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
-"""Time of a component with one port for all actions."""
-
-SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
-"""Time of a component with a port for each action."""
-
-_EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
-_LATENCY = re.compile(
-    r"(sum|max)\(a\.n_calls(?:/a\.throughputforainactions\)|forainactions\)((?:/[0-9.e+-]+)+))"
-)
-_IF = re.compile(r" if (?:input|weight|output) else .*")
-_Number = TypeVar("_Number", int, Fraction)
 
 
 @dataclass(frozen=True)
