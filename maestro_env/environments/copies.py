@@ -196,7 +196,7 @@ class LayersVectorEnv(MaestroVectorEnv):
 
     def _require_begun(self) -> None:
         if not self._generators or (self._grounds < 0).any():
-            raise EnvError("there is no mapping to change; call reset() before the first step")
+            raise EnvError("no episode has begun; call reset() before the first step")
 
     def _require_mask(self, mask: Any) -> Mask:
         if mask is None:
