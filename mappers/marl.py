@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from maestro_env.base.agents import redrawn
+from maestro_env.base.native_learning import redrawn
 from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation

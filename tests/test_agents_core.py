@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from team_helpers import LARGE, SMALL, actions_of, shared_out
 
-from maestro_env.base.agents import redrawn
+from maestro_env.base.native_learning import redrawn
 from maestro_env.mappers.agents.episodes import explore, refine
 from maestro_env.mappers.agents.stateless import StatelessAgents
 from maestro_env.mappers.agents.team import Heads, MarlConfig

@@ -18,7 +18,7 @@ from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.m_file import parse
-from maestro_env.base.threads import processors
+from maestro_env.base.parallelism import processors
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.commands import bench as job
 from maestro_env.mapspace.mapping import to_m

@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import maestro_env
-from maestro_env.accelerators.held import HELD_HARDWARE
+from maestro_env.accelerators.accelerator import HELD_HARDWARE
 from maestro_env.base.errors import EnvError, MaestroEnvError, ModelError, UnknownNameError
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.named import CONTEXTS

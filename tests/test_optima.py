@@ -19,10 +19,10 @@ from run_helpers import load
 import maestro_env.experiments.commands.optima
 import maestro_env.experiments.proving.proof
 from maestro_env import KnownOptimum, known_optimum, solve
+from maestro_env.accelerators.accelerator import HELD
 from maestro_env.accelerators.constraints import constrained
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.accelerators.held import HELD
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.env import MaestroEnv

@@ -22,7 +22,7 @@ from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.models.room import Room
+from maestro_env.models import Room
 from maestro_env.workloads.layer import Layer
 
 LATENCY, ENERGY = (METRICS.index(name) for name in ("latency_cycles", "energy_nj"))

@@ -30,7 +30,7 @@ def problem():
 PARENT = """
 import sys
 from maestro_env.experiments.commands.benchmark.program import Program
-from maestro_env.base.processes import ctrl_c_held_back
+from maestro_env.base.parallelism import ctrl_c_held_back
 with ctrl_c_held_back(), Program(sys.argv[1:], 60) as program:
     print(program.line().decode(), end="", flush=True)
     program.line()

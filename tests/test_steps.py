@@ -18,7 +18,7 @@ from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.base.threads import fitting_threads
+from maestro_env.base.parallelism import fitting_threads
 from maestro_env.environments.making import make_vector_env
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from maestro_env.accelerators.finding import find_hierarchy
 from maestro_env.base.errors import HardwareError
-from maestro_env.base.texts.expressions import value_of
+from maestro_env.base.expressions import value_of
 from maestro_env.base.yaml_file import read_yaml, read_yaml_file
 
 # As Python and arithmetic have it.

@@ -22,7 +22,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.threads import processors
+from maestro_env.base.parallelism import processors
 from maestro_env.evaluation.models import MODELS, models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem

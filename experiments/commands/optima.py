@@ -9,10 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
-from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.accelerator import HELD, Accelerator
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.accelerators.held import HELD
 from maestro_env.base.checks import look_up
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES

@@ -15,7 +15,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
-from maestro_env.base.texts.blocks import Plain
+from maestro_env.base.yaml_blocks import Plain
 from maestro_env.base.yaml_file import read_yaml_file
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import find_objective

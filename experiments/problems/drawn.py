@@ -13,9 +13,9 @@ from math import log
 from random import Random
 from typing import TypeVar
 
+from maestro_env.accelerators.accelerator import HELD, HELD_HARDWARE
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
-from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import look_up

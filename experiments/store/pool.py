@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
+from maestro_env.base.parallelism import ctrl_c_held_back, end_with_parent
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar

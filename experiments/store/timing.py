@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from maestro_env.base.threads import processors
+from maestro_env.base.parallelism import processors
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_csv
 from maestro_env.experiments.shell.printing import print_errors, print_lines

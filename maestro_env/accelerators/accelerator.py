@@ -1,10 +1,16 @@
-"""What is known of any accelerator, whatever cost model it is for."""
+"""What is known of any accelerator, whatever cost model it is for; and the held-out one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import ClassVar
+
+HELD = "held"
+"""Name of the accelerator that policies are tested on, and never trained on."""
+
+HELD_HARDWARE = "num_pes=512,l1_bytes=1024,l2_bytes=262144,noc_bw=128,offchip_bw=32"
+"""Its fields, as ``find_hardware`` takes them."""
 
 
 class Accelerator(ABC):

@@ -19,11 +19,10 @@ from maestro_env.accelerators.quantities import SAID, hardware_of, made_hardware
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, close_matches, quoted
-from maestro_env.base.foreign import kind_of
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
-from maestro_env.base.texts.blocks import YamlBlock
-from maestro_env.base.yaml_file import Part, read_yaml_file
+from maestro_env.base.yaml_blocks import YamlBlock
+from maestro_env.base.yaml_file import Part, kind_of, read_yaml_file
 
 BUILT = Path(__file__).with_name("built")
 """The folder of published chips, a file each: with all their memories, two buffers, or both."""

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError, Refuse, close_matches, quoted
+from maestro_env.base.expressions import Names, no_names, value_of
 from maestro_env.base.reading import read_or_refuse
-from maestro_env.base.texts.blocks import INCLUDED, Builder, Plain, YamlBlock
-from maestro_env.base.texts.expressions import Names, no_names, value_of
+from maestro_env.base.yaml_blocks import INCLUDED, Builder, Plain, YamlBlock
 
 _MAX_CHARACTERS = 2**22
 # Bits of the largest memory.
@@ -228,7 +228,7 @@ def read_yaml(
     require_type("text", text, str, "of a YAML file")
     included: list[Plain] = []
     if any(mark in text for mark in ("{{", "{%", "{#")):
-        from maestro_env.base.texts.templates import Templates
+        from maestro_env.base.yaml_templates import Templates
 
         def load(text: str, source: str, keys: str) -> str:
             part = _document(text, source, refuse, tags, included)
@@ -276,3 +276,35 @@ def _shown(value: Plain) -> str:
     if isinstance(value, str):
         return quoted(value)
     return "a list" if isinstance(value, list) else "'name: value' lines"
+
+
+# Files of other tools by their keys, those that are not read too: errors say what they are.
+_KINDS: Mapping[str, tuple[str, ...]] = {
+    "a hardware file of ZigZag": ("operational_array", "memories"),
+    "a hardware file of Stream": ("cores",),
+    "a workload of ZigZag or Stream": ("operator_type", "loop_dims"),
+    "a mapping of ZigZag": ("spatial_mapping",),
+    "a mapping of Stream": ("core_allocation",),
+    "an architecture of Timeloop": ("architecture",),
+    "an architecture of AccelForge": ("arch",),
+    "a problem of Timeloop": ("problem",),
+    "a workload of AccelForge": ("workload",),
+    "a mapping of Timeloop or AccelForge": ("mapping",),
+}
+
+
+def kind_of(root: Part) -> str:
+    """Return what a document is, such as ``, but a mapping of ZigZag``; empty if it is unknown.
+
+    Of a list, the first entry tells; of a block with ``layers``, the first of them.
+    """
+    value = root.value
+    while not isinstance(value, str) and value:
+        if isinstance(value, list):
+            value = value[0]
+            continue
+        for kind, keys in _KINDS.items():
+            if any(key in value for key in keys):
+                return f", but {kind}"
+        value = value.get("layers", "")
+    return ""

@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import look_up, require_integer
 from maestro_env.base.errors import ArgumentTypeError, EnvError, close_matches, quoted
-from maestro_env.base.threads import fitting_threads
+from maestro_env.base.parallelism import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.constructing import MaestroConstructEnv, MaestroConstructVectorEnv
 from maestro_env.environments.env import MaestroEnv, MaestroEnvV0

@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import NamedTuple
 
-from maestro_env.accelerators.held import HELD_HARDWARE
+from maestro_env.accelerators.accelerator import HELD_HARDWARE
 
 NAMESPACE = "maestro_env"
 

@@ -17,9 +17,9 @@ from maestro_env import _native
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError
+from maestro_env.base.parallelism import require_threads
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.real_units import RealFigures
-from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import METRICS, Cost
 from maestro_env.evaluation.models import MODELS, find_model
 from maestro_env.evaluation.objectives import Objective

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import BudgetError, BudgetExceededError
-from maestro_env.base.threads import require_threads
+from maestro_env.base.parallelism import require_threads
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective

@@ -12,14 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.files.nodes import unsaid_rules
 from maestro_env.accelerators.files.timeloop import hardware_from_timeloop
-from maestro_env.accelerators.files.written import unsaid_rules
 from maestro_env.accelerators.finding import ARCHITECTURES
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import by_name, look_up
 from maestro_env.base.errors import HardwareError, LayerError, MaestroEnvError, MappingError
-from maestro_env.base.foreign import kind_of
-from maestro_env.base.yaml_file import read_yaml
+from maestro_env.base.yaml_file import kind_of, read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import (
     from_accelforge,

@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from maestro_env.accelerators.files.accelforge import TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.accelforge_text import arch_text
-from maestro_env.accelerators.files.written import MAC
+from maestro_env.accelerators.files.nodes import MAC
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.accelerators.two_buffers import two_buffers

@@ -23,7 +23,7 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.models.room import Room
+from maestro_env.models import Room
 from maestro_env.workloads.layer import Layer
 
 _WIDTH = 80

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.accelerator import HELD, HELD_HARDWARE, Accelerator
 from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.accelerators.held import HELD, HELD_HARDWARE
 from maestro_env.accelerators.pricing import with_usual_energies
 from maestro_env.base.checks import by_name
 from maestro_env.base.errors import ArgumentTypeError, quoted

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.threads import require_threads
+from maestro_env.base.parallelism import require_threads
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Best
 from maestro_env.evaluation.models import models_with

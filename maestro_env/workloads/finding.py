@@ -178,9 +178,8 @@ def _read_csv(path: str, dims: Dims) -> Network:
 
 
 def _read_yaml(path: str, dims: Dims) -> Network:
-    from maestro_env.base.foreign import kind_of
-    from maestro_env.base.texts.blocks import YamlBlock
-    from maestro_env.base.yaml_file import read_yaml_file
+    from maestro_env.base.yaml_blocks import YamlBlock
+    from maestro_env.base.yaml_file import kind_of, read_yaml_file
     from maestro_env.workloads.files.accelforge import workload_network
     from maestro_env.workloads.files.timeloop import problem_network
     from maestro_env.workloads.files.zigzag import is_workload, layers_network

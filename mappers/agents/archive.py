@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from maestro_env.base.agents import best_samples
 from maestro_env.base.errors import MapSpaceError
+from maestro_env.base.native_learning import best_samples
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.mappers.parts.arrays import DRAWS, Floats, Integers

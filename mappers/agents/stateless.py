@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maestro_env.base import agents as core
-from maestro_env.base.perceptrons import team
+from maestro_env.base import native_learning as core
 from maestro_env.evaluation.rewards import Observations
 from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
@@ -110,7 +109,7 @@ class FusedAgents(Agents):
     ) -> None:
         super().__init__(heads, agents, config, bias)
         first = first_weights(heads, int(agents.max()) + 1, rng)
-        self._team = team(
+        self._team = core.team(
             heads.counts.tolist(),
             agents.tolist(),
             bias.astype(np.float32),

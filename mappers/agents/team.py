@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.base import agents as core
+from maestro_env.base import native_learning as core
 from maestro_env.clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.rewards import REWARDS, Observations
 from maestro_env.mappers.base import StartConfig, setting

@@ -17,7 +17,7 @@ from stable_baselines3.common.distributions import MultiCategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
-from maestro_env.base.perceptrons import Perceptrons, perceptrons
+from maestro_env.base.native_learning import Perceptrons, perceptrons
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 

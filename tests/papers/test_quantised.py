@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from maestro_env.base.perceptrons import KERNELS, integer_perceptrons, perceptrons
+from maestro_env.base.native_learning import KERNELS, integer_perceptrons, perceptrons
 from maestro_env.mappers.papers.quantised.quantiser import (
     Codes,
     Layers,

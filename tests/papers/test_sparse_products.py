@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.base.sparse_links import COLUMNS, sparse_links  # noqa: E402
+from maestro_env.base.native_learning import COLUMNS, sparse_links  # noqa: E402
 from maestro_env.mappers.papers.off_policy.networks import Networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.sparse.products import FlopMeter  # noqa: E402

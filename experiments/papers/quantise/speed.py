@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.base.perceptrons import Perceptrons
+from maestro_env.base.native_learning import Perceptrons
 from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.timing import measured, microseconds, tell_circumstances
 from maestro_env.mappers.papers.quantised.quantiser import Layers

@@ -23,7 +23,7 @@ from maestro_env.accelerators.files.accelforge_document import (
     limit_of,
     word_bits_of,
 )
-from maestro_env.accelerators.files.written import FANOUT_PJ
+from maestro_env.accelerators.files.nodes import FANOUT_PJ, Node, hierarchy_of_nodes
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -33,11 +33,10 @@ from maestro_env.accelerators.hierarchy import (
     MemoryElement,
 )
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, INDEXING, LoopRules
-from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, quoted
-from maestro_env.base.texts.blocks import YamlBlock
-from maestro_env.base.texts.expressions import value_of
+from maestro_env.base.expressions import value_of
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml
 
 TAGS = (

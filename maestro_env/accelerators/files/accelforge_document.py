@@ -18,8 +18,8 @@ from typing import TypeVar
 from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.accelerators.two_buffers import WORD_BITS
 from maestro_env.base.errors import quoted
-from maestro_env.base.texts.blocks import YamlBlock
-from maestro_env.base.texts.expressions import value_of
+from maestro_env.base.expressions import value_of
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 
 _CALL = re.compile(

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from fractions import Fraction
 
-from maestro_env.accelerators.files import written
 from maestro_env.accelerators.files.accelforge import STAYS, TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.accelforge_document import SEPARATE
+from maestro_env.accelerators.files.nodes import (
+    MAC,
+    check_said,
+    exact,
+    fanout_energies,
+    nodes_of,
+    picojoules,
+    widths_of,
+)
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import Refuse
@@ -24,22 +32,22 @@ def arch_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
     Raises:
         MaestroEnvError: of ``refuse``: it has what its file would not say.
     """
-    said = written.fanout_energies(hierarchy, lambda each: "_".join(container_of(each)))
+    said = fanout_energies(hierarchy, lambda each: "_".join(container_of(each)))
     lines = ["variables:"] if said else []
     lines += [*(f"  {name}: {pj}" for name, pj in said.items()), "arch:", "  nodes:"]
-    for node in written.nodes_of(hierarchy, lambda each: container_of(each)[0], refuse):
+    for node in nodes_of(hierarchy, lambda each: container_of(each)[0], refuse):
         lines += (
             _memory(node, hierarchy.word_bits)
             if isinstance(node, MemoryElement)
             else [_container(*node)]
         )
     pj, simd = _joules(Fraction(str(hierarchy.mac.pj))), hierarchy.mac.simd
-    lines += ["  - !Compute", f"    name: {written.MAC}", "    leak_power: 0", "    area: 0"]
+    lines += ["  - !Compute", f"    name: {MAC}", "    leak_power: 0", "    area: 0"]
     lines += ["    actions:", f"    - {{name: compute, energy: {pj}, throughput: {simd}}}"]
     text = "\n".join(lines) + "\n"
     whole = f"{text}workload: {{bits_per_value: {{All: {hierarchy.word_bits}}}}}\n"
     again = read_hierarchy(read_yaml(whole, "arch", refuse, TAGS))
-    written.check_said(hierarchy, again, refuse)
+    check_said(hierarchy, again, refuse)
     return text
 
 
@@ -68,7 +76,7 @@ def _memory(memory: MemoryElement, word_bits: int) -> Iterator[str]:
     stays = f", {STAYS}: {_set(memory.rules.stays)}" if memory.rules.stays else ""
     yield from ("    leak_power: 0", "    area: 0")
     yield f"    tensors: {{keep: {_set(memory.keeps)}{stays}}}"
-    widths = written.widths_of(memory, word_bits)
+    widths = widths_of(memory, word_bits)
     other = [f"{_NAMES[tensor]}: {bits}" for tensor, bits in widths.items() if bits != word_bits]
     if other:
         yield f"    bits_per_value: {{{', '.join(other)}}}"
@@ -76,15 +84,15 @@ def _memory(memory: MemoryElement, word_bits: int) -> Iterator[str]:
         yield f"    total_latency: {SEPARATE}"
     yield "    actions:"
     word = min(widths.values(), default=word_bits)
-    for action, pj in written.picojoules(memory, word).items():
+    for action, pj in picojoules(memory, word).items():
         bits = getattr(memory, f"{action}_bw") if memory.bw is None else memory.bw
-        rate = "inf" if bits is None else written.exact(Fraction(str(bits)) / word)
+        rate = "inf" if bits is None else exact(Fraction(str(bits)) / word)
         said = f"name: {action}, energy: {_joules(pj)}, throughput: {rate}, bits_per_action: {word}"
         yield f"    - {{{said}}}"
 
 
 def _joules(pj: Fraction) -> str:
-    return f"{written.exact(pj)}e-12" if pj else "0"
+    return f"{exact(pj)}e-12" if pj else "0"
 
 
 def _set(tensors: Collection[str]) -> str:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Literal
 
 from maestro_env.accelerators.files import timeloop_keys as keys
+from maestro_env.accelerators.files.nodes import FANOUT_PJ, Node, hierarchy_of_nodes
 from maestro_env.accelerators.files.timeloop_constraints import (
     DATASPACES,
     LOOP_KEYS,
     rules_of,
     with_innermost,
 )
-from maestro_env.accelerators.files.written import FANOUT_PJ
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -24,10 +24,9 @@ from maestro_env.accelerators.hierarchy import (
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
 from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, close_matches, quoted
-from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")

@@ -6,7 +6,15 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 from maestro_env.accelerators.files import timeloop_keys as keys
-from maestro_env.accelerators.files import written
+from maestro_env.accelerators.files.nodes import (
+    MAC,
+    check_said,
+    exact,
+    fanout_energies,
+    nodes_of,
+    picojoules,
+    widths_of,
+)
 from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
 from maestro_env.accelerators.hierarchy import (
@@ -30,22 +38,22 @@ def architecture_text(hierarchy: Hierarchy, refuse: Refuse, dims: Collection[str
     Raises:
         MaestroEnvError: of ``refuse``: it has what its file would not say.
     """
-    said = written.fanout_energies(hierarchy, lambda each: f"{container_of(each)}_{each.axis}")
+    said = fanout_energies(hierarchy, lambda each: f"{container_of(each)}_{each.axis}")
     if hierarchy.clock_mhz is not None:
-        said[keys.CYCLE] = written.exact(1 / (Fraction(str(hierarchy.clock_mhz)) * 10**6))
+        said[keys.CYCLE] = exact(1 / (Fraction(str(hierarchy.clock_mhz)) * 10**6))
     lines = [f"variables: {_block(version='0.4', **said)}"] if said else []
     lines += ["architecture:", "  version: 0.4", "  nodes:"]
-    for node in written.nodes_of(hierarchy, container_of, refuse):
+    for node in nodes_of(hierarchy, container_of, refuse):
         lines.append(
             _component(node, hierarchy, dims)
             if isinstance(node, MemoryElement)
             else _container(*node, dims)
         )
     unit = {"attributes": _block(datawidth=hierarchy.word_bits)}
-    lines.append(_node("Component", {"name": written.MAC, "class": "intmac", **unit}))
+    lines.append(_node("Component", {"name": MAC, "class": "intmac", **unit}))
     text = "\n".join([*lines, *_energies(hierarchy)]) + "\n"
     again = read_hierarchy(read_yaml(text, "architecture", refuse, TAGS))
-    written.check_said(hierarchy, again, refuse)
+    check_said(hierarchy, again, refuse)
     return text
 
 
@@ -76,7 +84,7 @@ def _component(memory: MemoryElement, hierarchy: Hierarchy, dims: Collection[str
     if not memory.keeps:
         kind, depth = keys.DUMMY, 1
     attributes = {"width": width, "datawidth": width, "depth": depth} | {
-        key: written.exact(Fraction(str(rate)) / width)
+        key: exact(Fraction(str(rate)) / width)
         for key, field in keys.RATES.items()
         if (rate := getattr(memory, field)) is not None
     }
@@ -96,17 +104,17 @@ def _component(memory: MemoryElement, hierarchy: Hierarchy, dims: Collection[str
 
 def _width(memory: MemoryElement, hierarchy: Hierarchy) -> int:
     """Return the bits of a word, of which a memory has one width."""
-    return next(iter(written.widths_of(memory, hierarchy.word_bits).values()), hierarchy.word_bits)
+    return next(iter(widths_of(memory, hierarchy.word_bits).values()), hierarchy.word_bits)
 
 
 def _energies(hierarchy: Hierarchy) -> Iterator[str]:
     """Yield tables of energies of accesses, and of areas: Timeloop's front end takes both."""
     if not has_energies(hierarchy):
         return
-    energies = {written.MAC: {"compute": Fraction(str(hierarchy.mac.pj))}}
+    energies = {MAC: {"compute": Fraction(str(hierarchy.mac.pj))}}
     for each in hierarchy.elements:
         if isinstance(each, MemoryElement):
-            energies[each.name] = written.picojoules(each, _width(each, hierarchy))
+            energies[each.name] = picojoules(each, _width(each, hierarchy))
     yield from ("ERT:", "  version: 0.4", "  tables:")
     for name, actions in energies.items():
         listed = ", ".join(
@@ -120,7 +128,7 @@ def _energies(hierarchy: Hierarchy) -> Iterator[str]:
 
 def _decimal(number: Fraction) -> str:
     """Write a number with a point, without which Timeloop's front end takes none here."""
-    text = written.exact(number)
+    text = exact(number)
     return text if "." in text else f"{text}.0"
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from maestro_env.accelerators.dataflows import with_rules
+from maestro_env.accelerators.files.nodes import Node, hierarchy_of_nodes
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
     FanoutElement,
@@ -26,11 +27,10 @@ from maestro_env.accelerators.hierarchy import (
     Sizes,
 )
 from maestro_env.accelerators.loop_rules import LoopRules
-from maestro_env.accelerators.nodes import Node, hierarchy_of_nodes
 from maestro_env.accelerators.two_buffers import WORD_BITS
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import close_matches, quoted
-from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 
 _DIMS = {"B": "N", "OY": "P", "OX": "Q", "FY": "R", "FX": "S"}

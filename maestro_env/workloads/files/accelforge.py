@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from maestro_env.base.errors import LayerError, close_matches, quoted
-from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 from maestro_env.workloads.affine import (
     Axis,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from maestro_env.base.errors import quoted
-from maestro_env.base.texts.blocks import YamlBlock
+from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 from maestro_env.workloads.affine import Axis, Loops, Tensor, describe
 from maestro_env.workloads.collection import Collection

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.perceptrons import Perceptrons
-from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
+from maestro_env.base.native_learning import Perceptrons
+from maestro_env.base.parallelism import ctrl_c_held_back, end_with_parent
 from maestro_env.mappers.papers.quantised.shared import (
     POLL_SECONDS,
     Packet,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.perceptrons import Perceptrons, integer_perceptrons, perceptrons
+from maestro_env.base.native_learning import Perceptrons, integer_perceptrons, perceptrons
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 
 LEAST_BITS, MOST_BITS = 2, 16

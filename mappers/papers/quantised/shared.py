@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from maestro_env.base.perceptrons import Perceptrons
+from maestro_env.base.native_learning import Perceptrons
 from maestro_env.mappers.papers.quantised.quantiser import (
     Coded,
     Codes,

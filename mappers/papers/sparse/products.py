@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from maestro_env.base.sparse_links import COLUMNS, SparseLinks, sparse_links
+from maestro_env.base.native_learning import COLUMNS, SparseLinks, sparse_links
 
 
 class SparseLayer:

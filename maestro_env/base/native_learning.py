@@ -1,4 +1,9 @@
-"""Networks of several agents in the core: all agents and all rows in one call."""
+"""What mappers learn with in the C++ core: perceptrons, sparse matrices, agents without networks.
+
+Agents draw from numpy's ``Generator`` in its order, ``bits`` being the capsule of its bits;
+functions such as exp are numpy's own, and sums have its order. So results have the bits that
+formulas of numpy give.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env._native import Heads as Heads
+from maestro_env._native import StatelessAgents as StatelessAgents
+from maestro_env._native import best_samples as best_samples
+from maestro_env._native import redrawn as redrawn
 
 KERNELS = _native.KERNELS
 """Instruction sets of this processor for integer layers, the fastest last; all give equal bits."""
@@ -121,3 +130,51 @@ def team(
         ValueError: arrays that do not fit each other.
     """
     return _native.Team(list(choices), list(owners), logits, policy, critic, outputs, values, rule)
+
+
+COLUMNS = 16
+"""Columns come in multiples of it."""
+
+
+class SparseLinks(Protocol):
+    """The weights of a matrix [inputs, outputs] that exist, n of them, output after output.
+
+    What a layer takes and gives has a column for each row of a batch, C of them, so that a weight
+    meets numbers that lie next to each other. All raise ValueError for arrays of other shapes.
+    """
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Where the weights stand in the matrix laid out flat, int64[n]."""
+
+    def forward(self, weights: _Floats, biases: _Floats, inputs: _Floats) -> _Floats:
+        """Return float32[outputs, C] of inputs float32[inputs, C].
+
+        The bits of a column do not depend on the others.
+
+        Args:
+            weights: float32[n].
+            biases: float32[outputs].
+            inputs: as above.
+        """
+
+    def backward(
+        self, weights: _Floats, inputs: _Floats, of_outputs: _Floats, to_inputs: bool
+    ) -> tuple[_Floats, _Floats | None]:
+        """Return the gradients of weights, float32[n], and, if asked for, inputs.
+
+        Args:
+            weights: float32[n].
+            inputs: float32[inputs, C].
+            of_outputs: gradients, float32[outputs, C].
+            to_inputs: whether those of the inputs are wanted.
+        """
+
+
+def sparse_links(mask: NDArray[np.bool_]) -> SparseLinks:
+    """Make the links of a mask, bool[inputs, outputs].
+
+    Raises:
+        ValueError: a mask of another shape, or of more than 2^30 entries.
+    """
+    return _native.SparseLinks(mask)

@@ -1,1 +1,0 @@
-"""Parts of texts that people write: YAML blocks, templates, expressions."""
