@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../core/random.hpp"
+#include "../core/numpy_order.hpp"
 #include "functions.hpp"
 
 namespace gym::agents {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "../core/numpy_order.hpp"
 #include "../core/processors.hpp"
-#include "../core/sums.hpp"
 
 namespace gym::agents {
 

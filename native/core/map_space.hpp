@@ -1,16 +1,88 @@
-// From integer vectors to two-level mappings.
+// Mappings, and the integer vectors that stand for them.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "mapping.hpp"
-#include "vectors.hpp"
+#include "layer.hpp"
 
 namespace gym {
 
+struct Directive {
+  // `malformed` is a Cluster whose type letter MAESTRO does not know.
+  enum class Kind : std::uint8_t { temporal, spatial, cluster, malformed };
+
+  Kind kind = Kind::temporal;
+  Dim dim = 0;
+  std::int32_t size = 1;    // of the tile, or units of a cluster
+  std::int32_t offset = 1;  // from one tile to the next
+};
+
+// A mapping as MAESTRO writes it: directives from the outermost loop to the innermost, cut into
+// levels by Cluster directives.
+using Mapping = std::vector<Directive>;
+
+// A number a vector may choose: values[point[column]], the constant values[0] where column is -1.
+// No values stand for 1, 2, 3, ...
+struct Choice {
+  int column = -1;
+  std::vector<std::int32_t> values;
+
+  std::int32_t pick(const std::int32_t* point) const {
+    if (column < 0) return values[0];
+    return values.empty() ? point[column] + 1 : values[point[column]];
+  }
+  std::int32_t least() const {
+    return values.empty() ? 1 : *std::min_element(values.begin(), values.end());
+  }
+};
+
+// Integer vectors of choices: what all spaces of mappings have in common.
+struct VectorSpace {
+  struct Parameter {
+    std::string name;
+    std::int32_t choices;
+  };
+
+  std::vector<Parameter> parameters;
+};
+
+// Some points of a space, one after the other.
+template <typename Space>
+struct PointsOf {
+  const Space& space;
+  const std::int32_t* first;
+  std::int64_t count;
+
+  std::int64_t width() const { return std::ssize(space.parameters); }
+  const std::int32_t* operator[](std::int64_t i) const { return first + i * width(); }
+  PointsOf part(std::int64_t start, std::int64_t size) const {
+    return {space, (*this)[start], size};
+  }
+  // Index of the first entry outside its range, or -1.
+  std::int64_t first_out_of_range() const {
+    const std::int32_t* entry = first;
+    for (std::int64_t i = 0; i < count; ++i) {
+      bool inside = true;
+      for (const VectorSpace::Parameter& parameter : space.parameters) {
+        inside &= *entry >= 0 && *entry < parameter.choices;
+        ++entry;
+      }
+      if (inside) continue;
+      std::int64_t column = 0;
+      for (entry = (*this)[i]; *entry >= 0 && *entry < space.parameters[column].choices; ++entry) {
+        ++column;
+      }
+      return i * width() + column;
+    }
+    return -1;
+  }
+};
+
+// From integer vectors to two-level mappings.
 struct MapSpace : VectorSpace {
   // One level: rank of the loop order, index of the parallel dimension, a tile per dimension.
   struct Level {

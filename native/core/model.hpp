@@ -5,7 +5,6 @@
 
 #include "hardware.hpp"
 #include "map_space.hpp"
-#include "mapping.hpp"
 #include "metrics.hpp"
 #include "status.hpp"
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "../core/integers.hpp"
+#include "../core/map_space.hpp"
 #include "../core/metrics.hpp"
 #include "../core/status.hpp"
-#include "../core/vectors.hpp"
 #include "thread_pool.hpp"
 
 namespace gym {

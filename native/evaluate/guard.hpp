@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "../core/hardware.hpp"
-#include "../core/loop_nest.hpp"
-#include "../core/mapping.hpp"
+#include "../core/layer.hpp"
+#include "../core/map_space.hpp"
 #include "../core/metrics.hpp"
 #include "../core/status.hpp"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "../core/loop_nest.hpp"
+#include "../core/layer.hpp"
 #include "../core/numbers.hpp"
 
 namespace gym::exact {

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "../core/map_space.hpp"
-#include "../core/mapping.hpp"
 #include "../core/status.hpp"
 #include "tile.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "../core/loop_nest.hpp"
+#include "../core/layer.hpp"
 #include "accelerator.hpp"
 
 namespace gym::hierarchy {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "../core/hardware.hpp"
-#include "../core/loop_nest.hpp"
+#include "../core/layer.hpp"
 #include "../core/map_space.hpp"
 #include "../core/metrics.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../core/loop_nest.hpp"
+#include "../core/layer.hpp"
 #include "cut.hpp"
 
 namespace gym::maestro {

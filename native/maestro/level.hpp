@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "../core/mapping.hpp"
+#include "../core/map_space.hpp"
 #include "../core/status.hpp"
 #include "cut.hpp"
 #include "layer_table.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bound.hpp"
+#include "bounds/bound.hpp"
 
 namespace gym::optimum {
 

@@ -8,7 +8,7 @@
 
 #include "../core/hardware.hpp"
 #include "../core/map_space.hpp"
-#include "loop.hpp"
+#include "bounds/loop.hpp"
 
 namespace gym::optimum {
 

@@ -11,7 +11,7 @@
 
 #include "../core/elementary.hpp"
 #include "../core/hardware.hpp"
-#include "../core/loop_nest.hpp"
+#include "../core/layer.hpp"
 #include "../core/map_space.hpp"
 #include "../evaluate/masks.hpp"
 

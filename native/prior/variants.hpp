@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../core/map_space.hpp"
-#include "../core/random.hpp"
+#include "../core/numpy_order.hpp"
 
 namespace gym::prior {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../hierarchy/scorer.hpp"
+#include "../hierarchy/model.hpp"
 #include "names.hpp"
 #include "points.hpp"
 #include "pybind.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../evaluate/batch_of.hpp"
-#include "../hierarchy/scorer.hpp"
+#include "../hierarchy/model.hpp"
 #include "evaluator.hpp"
 #include "hierarchy.hpp"
 #include "points.hpp"

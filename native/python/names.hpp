@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "../core/layer.hpp"
-#include "../core/loop_nest.hpp"
-#include "../core/mapping.hpp"
+#include "../core/map_space.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../core/vectors.hpp"
+#include "../core/map_space.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

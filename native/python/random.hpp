@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "../core/random.hpp"
+#include "../core/numpy_order.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../native/hierarchy/scorer.hpp"
+#include "../../native/hierarchy/model.hpp"
 #include "batches.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../../native/core/hardware.hpp"
-#include "../../native/core/mapping.hpp"
+#include "../../native/core/map_space.hpp"
 
 namespace driver {
 

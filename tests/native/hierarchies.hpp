@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "../../native/hierarchy/scorer.hpp"
+#include "../../native/hierarchy/model.hpp"
 #include "problems.hpp"
 
 namespace driver {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../core/loop_nest.hpp"
+#include "../../core/layer.hpp"
 
 namespace gym::optimum {
 

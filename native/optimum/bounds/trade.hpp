@@ -1,7 +1,7 @@
 // What holding little of one tensor costs: the two others are moved often (docs/optimum.md, 5).
 #pragma once
 
-#include "box.hpp"
+#include "../box.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "../core/area_power.hpp"
+#include "../../core/area_power.hpp"
 
 namespace gym::optimum {
 

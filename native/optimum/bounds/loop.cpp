@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../core/integers.hpp"
+#include "../../core/integers.hpp"
 
 namespace gym::optimum {
 

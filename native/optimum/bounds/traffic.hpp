@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "problem.hpp"
+#include "../problem.hpp"
 
 namespace gym::optimum {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "box.hpp"
+#include "../box.hpp"
 #include "latency.hpp"
 #include "trade.hpp"
 #include "traffic.hpp"

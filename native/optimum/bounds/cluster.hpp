@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "problem.hpp"
+#include "../problem.hpp"
 
 namespace gym::optimum {
 
