@@ -15,8 +15,7 @@ from optimum_helpers import every_vector
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.experiments.problems.labels import Held, known_optima
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
-from maestro_env.experiments.proving.proof import find_optimum
-from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.proving.proof import ProofRecord, ProofState, find_optimum
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.experiments.shell.files import (
     DamagedError,

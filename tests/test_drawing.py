@@ -34,7 +34,7 @@ from maestro_env.experiments.commands.codesign.designs import Design
 from maestro_env.experiments.commands.codesign.plots import draw_front
 from maestro_env.experiments.commands.report.directories import read_section
 from maestro_env.experiments.pages.charts import charts_of
-from maestro_env.experiments.proving.records import ProofState
+from maestro_env.experiments.proving.proof import ProofState
 from maestro_env.experiments.search.cells import Cell, Finished
 from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.study import plots as of_study

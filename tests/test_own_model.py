@@ -67,6 +67,7 @@ class Ideal(Room):
         schema: str = AUTO,
         tiles: str = "integers",
         guard: bool = True,
+        constraints: str | None = None,
     ) -> list[AnyProblem]:
         hardware = self.find(accelerator)
         return [IdealProblem(MapSpace(each, hardware, tiles=tiles)) for each in layers]

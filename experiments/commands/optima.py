@@ -17,7 +17,7 @@ from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
-from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.proving.proof import ProofRecord, ProofState
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, unique
 from maestro_env.experiments.shell.files import RecordError, is_empty, write_csv
 from maestro_env.experiments.shell.flags import option, out_option, resume_option, threads_option

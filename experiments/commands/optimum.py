@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
-from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.proving.proof import (
+    ProofRecord,
+    ProofState,
+    bear_out,
+    prove,
+    write_certificate,
+)
 from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
     Goal,

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maestro_env.experiments.proving.proof import bear_out, prove, write_certificate
-from maestro_env.experiments.proving.records import ProofRecord, ProofState
+from maestro_env.experiments.proving.proof import (
+    ProofRecord,
+    ProofState,
+    bear_out,
+    prove,
+    write_certificate,
+)
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import distinct_name
 from maestro_env.experiments.shell.printing import print_errors

@@ -10,19 +10,12 @@ from typing import Any
 import numpy as np
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.constraints import (
-    CONSTRAINTS_HELP,
-    FREE,
-    TWO_LOOPS,
-    constraints_text,
-    one_line,
-    read_constraints,
-)
+from maestro_env.accelerators.constraints import CONSTRAINTS_HELP, constraints_text
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS
 from maestro_env.base.errors import quoted
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, models_with
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, Problem, require
 from maestro_env.experiments.shell.files import (
@@ -204,38 +197,21 @@ def make_goal(
     config: ProblemConfig, layer: Layer, accelerator: Accelerator, objective: str
 ) -> Goal:
     """Make the goal of a config whose layer and accelerator are known."""
-    found, model = find_objective(objective, config.energy), find_model(config.model)
-    csv_energy = config.energy == "csv"
-    if csv_energy and "csv_energy" not in model.abilities:
-        raise _no_csv_energy(model.name)
-    # Rules of other accelerators are a part of them.
-    rules = config.constraints if "levels" in model.abilities else None
-    kept = _kept(rules, layer) if rules else ""
-    schema = f"{config.schema}:{kept}" if kept else config.schema
-    given = (accelerator, config.model, schema, config.tiles, config.guard)
-    (problem,) = make_problems([layer], *given)
+    minimised = find_objective(objective, config.energy)
+    space = (config.schema, config.tiles, config.guard, config.constraints)
+    (problem,) = make_problems([layer], accelerator, config.model, *space)
+    if config.energy != "csv":
+        return Goal(problem, minimised, problem.bound(minimised))
+    if "csv_energy" not in problem.abilities:
+        raise _no_csv_energy(problem.model)
     # What the CSV says need not be physical.
-    return Goal(problem, found, None if csv_energy else problem.bound(found))
+    return Goal(problem, minimised, None)
 
 
 def _no_csv_energy(model: str) -> UsageError:
     others = [f"--model {name}" for name in models_with("csv_energy")]
     allowed = " or ".join(["--energy total", *others])
     return UsageError(f"model {model} has no csv energy; allowed: {allowed}")
-
-
-def _kept(rules: str, layer: Layer) -> str:
-    """Return what constraints allow of mappings of two levels, as schemas have it."""
-    if rules == FREE:
-        return ""
-    if rules.startswith(TWO_LOOPS):
-        return rules
-    if ":" in rules:
-        return one_line(read_constraints(rules))
-    from maestro_env.explanation.dataflows import parallel_loops  # With all explanations.
-
-    outer, inner = parallel_loops(rules, layer)
-    return f"parallel={outer},{inner}".replace("'", "")
 
 
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:

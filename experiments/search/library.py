@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.shell.files import (
     RecordError,
+    file_digest,
     read_record,
     user_cache,
     write_record,
@@ -29,6 +30,7 @@ from maestro_env.workloads.layer import Layer
 _SCHEMA = "maestro-env/library/1"
 _ANEW = "delete it to start again"
 
+Key = TypeVar("Key", bound=Hashable)
 Start = tuple[tuple[int, ...], ...]
 """Vectors that a search begins with."""
 
@@ -117,6 +119,20 @@ def add_to_library(path: Path, entries: Iterable[BestKnown]) -> None:
             if key not in best or entry["value"] < best[key]["value"]:
                 best[key] = entry
         write_record(path, {"schema": _SCHEMA, "entries": [best[key] for key in sorted(best)]})
+
+
+def starts_from(name: str, goals: Mapping[Key, Goal]) -> tuple[str, dict[Key, Start]]:
+    """Return the digest of the library that a flag names, and what each search begins with.
+
+    Raises:
+        ModelError: a goal whose mappings no library has.
+        RecordError: there is no such library.
+    """
+    for goal in goals.values():
+        require(goal.problem, "levels", "--library")
+    path = find_library(name)
+    entries, digest = read_library(path), file_digest(path)  # It refuses what is not there.
+    return digest, {key: start_of(goal, entries) for key, goal in goals.items()}
 
 
 def start_of(goal: Goal, entries: Iterable[BestKnown]) -> Start:

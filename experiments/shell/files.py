@@ -110,6 +110,16 @@ def cannot_read(path: Path, error: Exception) -> RecordError:
     return RecordError(f"cannot read {path}: {reason}")
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a regular file to read it; whatever the block finds wrong with it names it."""
+    try:
+        with open_regular(path) as file:
+            yield file
+    except (OSError, ValueError, RecursionError) as error:
+        raise cannot_read(path, error) from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file, or replace it."""
     with replacing(path) as temporary:
@@ -129,13 +139,10 @@ def write_json(path: Path, value: object) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object of at most 1 GiB."""
-    try:
-        with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size > _MOST_BYTES:
-                raise TooLongError(f"it has more than {_MOST_BYTES:,} bytes, which is the limit")
-            value = json.loads(file.read().decode(), parse_constant=_refuse_constant)
-    except (OSError, ValueError, RecursionError) as error:
-        raise cannot_read(path, error) from None
+    with _opened(path) as file:
+        if os.fstat(file.fileno()).st_size > _MOST_BYTES:
+            raise TooLongError(f"it has more than {_MOST_BYTES:,} bytes, which is the limit")
+        value = json.loads(file.read().decode(), parse_constant=_refuse_constant)
     if not isinstance(value, dict):
         raise RecordError(f"cannot read {path}: not a JSON object")
     return value
@@ -268,11 +275,8 @@ def _unlike(*values: object) -> list[str]:
 
 def file_digest(path: Path) -> str:
     """Return the digest of a file's bytes."""
-    try:
-        with open_regular(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise cannot_read(path, error) from None
+    with _opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_digest(path: Path, digest: str) -> None:

@@ -10,7 +10,6 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from maestro_env.evaluation.problem import require
 from maestro_env.experiments.proving.proof import find_optimum
 from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
 from maestro_env.experiments.search.goals import (
@@ -25,11 +24,10 @@ from maestro_env.experiments.search.goals import (
     unique,
     write_goals,
 )
-from maestro_env.experiments.search.library import Start, find_library, read_library, start_of
+from maestro_env.experiments.search.library import Start, starts_from
 from maestro_env.experiments.search.named_mappers import find_mappers, require_fit
 from maestro_env.experiments.shell.files import (
     RecordError,
-    file_digest,
     read_each,
     read_record,
 )
@@ -206,13 +204,7 @@ def make_study(
     require_fit(names, goals.values())
     if config.library is None:
         return Study(config, goals, names, single, note)
-    for goal in goals.values():
-        require(goal.problem, "levels", "--library")
-    path = find_library(config.library)
-    digest = file_digest(path)  # It refuses what is not there.
-    entries = read_library(path)
-    starts = {place: start_of(goal, entries) for place, goal in goals.items()}
-    return Study(config, goals, names, single, note, digest, starts)
+    return Study(config, goals, names, single, note, *starts_from(config.library, goals))
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:

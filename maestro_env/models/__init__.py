@@ -53,6 +53,7 @@ class Room(ABC):
         schema: str = AUTO,
         tiles: str = "integers",
         guard: bool = True,
+        constraints: str | None = None,
     ) -> list[AnyProblem]:
         """Return a problem for each of some layers, as ``make_problems`` does."""
 
@@ -97,7 +98,10 @@ class Room(ABC):
         return accelerator
 
     def constrained(self, accelerator: Any, rules: str | None) -> Any:
-        """Return an accelerator whose loops obey constraints, where they are a part of it."""
+        """Return an accelerator whose loops obey constraints, where they are a part of it.
+
+        Where they are not, ``problems`` heeds them.
+        """
         return accelerator
 
     def has_energies(self, accelerator: Any) -> bool:
@@ -186,6 +190,7 @@ def make_problems(
     schema: str = AUTO,
     tiles: str = "integers",
     guard: bool = True,
+    constraints: str | None = None,
 ) -> list[AnyProblem]:
     """Return a problem for each of some layers, on one accelerator under any cost model.
 
@@ -196,11 +201,13 @@ def make_problems(
         schema: text for ``find_schema``; for mappings of two levels alone.
         tiles: a name of ``TILES``.
         guard: as in ``Problem``.
+        constraints: of the loops of mappings of two levels, as ``constraints_text`` returns them;
+            those of other accelerators are a part of them.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
-    return room_of(model).problems(layers, hardware, schema, tiles, guard)
+    return room_of(model).problems(layers, hardware, schema, tiles, guard, constraints)
 
 
 def find_accelerator(hardware: str | Accelerator, model: str) -> Accelerator:

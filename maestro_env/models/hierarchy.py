@@ -48,8 +48,12 @@ class AnyMemories(Room):
         schema: str = AUTO,
         tiles: str = "integers",
         guard: bool = True,
+        constraints: str | None = None,
     ) -> list[AnyProblem]:
-        """Return a ``HierarchyProblem`` for each layer; there is one schema, and no guard."""
+        """Return a ``HierarchyProblem`` for each layer; there is one schema, and no guard.
+
+        Constraints are a part of the accelerator.
+        """
         found = self.find(accelerator)
         if schema != AUTO:
             raise MapSpaceError(f"schema is {quoted(schema)}; allowed under {self.model}: {AUTO}")

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.constraints import FREE, TWO_LOOPS, one_line, read_constraints
 from maestro_env.accelerators.finding import find_hardware, named_hardware, written_entries
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import technology_text
@@ -43,11 +44,17 @@ class TwoLevels(Room):
         schema: str = AUTO,
         tiles: str = "integers",
         guard: bool = True,
+        constraints: str | None = None,
     ) -> list[AnyProblem]:
         """Return a ``Problem`` for each layer; of ``auto``, all have one schema."""
         found = self.find(accelerator)
         name = find_schema(schema, layers, found, tiles, self.model)
-        return [Problem(MapSpace(each, found, name, tiles), self.model, guard) for each in layers]
+        kept = [_kept(constraints, each) if constraints else "" for each in layers]
+        spaces = (
+            MapSpace(layer, found, f"{name}:{each}" if each else name, tiles)
+            for layer, each in zip(layers, kept, strict=True)
+        )
+        return [Problem(space, self.model, guard) for space in spaces]
 
     def published(self, name: str) -> Hardware | None:
         """Return what ``named_hardware`` returns."""
@@ -149,6 +156,20 @@ class TwoLevels(Room):
                 f"model {self.model} does not know accelerators of any memories, such as "
                 f"{accelerator.name}; allowed: a Hardware, or model {accelerator.MODEL}"
             )
+
+
+def _kept(constraints: str, layer: Layer) -> str:
+    """Return what constraints allow of the mappings of a layer, as schemas have it."""
+    if constraints == FREE:
+        return ""
+    if constraints.startswith(TWO_LOOPS):
+        return constraints
+    if ":" in constraints:
+        return one_line(read_constraints(constraints))
+    from maestro_env.explanation.dataflows import parallel_loops  # With all explanations.
+
+    outer, inner = parallel_loops(constraints, layer)
+    return f"parallel={outer},{inner}".replace("'", "")
 
 
 def _limits(hardware: Hardware) -> str:

@@ -12,8 +12,7 @@ from maestro_env.experiments.commands.report.sweeps import codesign_section, swe
 from maestro_env.experiments.network.layer_search import LayerRecord, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
 from maestro_env.experiments.pages.sections import Curve, Found, Section, distinct, known_bound
-from maestro_env.experiments.proving.proof import bear_out
-from maestro_env.experiments.proving.records import ProofRecord
+from maestro_env.experiments.proving.proof import ProofRecord, bear_out
 from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import (
     AnyProblemConfig,
