@@ -23,8 +23,7 @@ from maestro_env.evaluation.transfer import (
     transfer,
 )
 from maestro_env.mappers.agents.archive import Elites
-from maestro_env.mappers.agents.episodes import refine
-from maestro_env.mappers.agents.team import Heads
+from maestro_env.mappers.agents.team import Heads, refine
 from maestro_env.mappers.base import Mapper, setting
 from maestro_env.mappers.parts.arrays import Floats, log_uniform
 from maestro_env.mapspace.adopting import hardware_octaves

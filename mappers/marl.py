@@ -14,10 +14,16 @@ from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import first_observation
 from maestro_env.mappers.agents.archive import Elites
-from maestro_env.mappers.agents.episodes import explore, refine
 from maestro_env.mappers.agents.grouping import GroupedMapper
 from maestro_env.mappers.agents.stateless import FusedAgents, StatelessAgents
-from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig, RelativeRewards
+from maestro_env.mappers.agents.team import (
+    Agents,
+    Heads,
+    MarlConfig,
+    RelativeRewards,
+    explore,
+    refine,
+)
 from maestro_env.mappers.parts.arrays import Floats, Integers
 from maestro_env.mapspace.space import Points
 

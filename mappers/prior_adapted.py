@@ -20,8 +20,7 @@ from maestro_env.prior.proposals import load_prior
 from maestro_env.prior.proposer import Networks, Proposer
 
 try:
-    from maestro_env.mappers.learners.prior.learner import Learner
-    from maestro_env.mappers.learners.prior.policy import Policy, TraceBatch
+    from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch
     from maestro_env.mappers.parts.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro_env.mappers.prior_adapted", str(error.name), "rl") from error

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from team_helpers import LARGE, SMALL, actions_of, shared_out
 
 from maestro_env.base.native_learning import redrawn
-from maestro_env.mappers.agents.episodes import explore, refine
 from maestro_env.mappers.agents.stateless import StatelessAgents
-from maestro_env.mappers.agents.team import Heads, MarlConfig
+from maestro_env.mappers.agents.team import Heads, MarlConfig, explore, refine
 from maestro_env.mappers.parts.arrays import Floats, Integers
 
 UNSEEN = np.zeros((0, 4), np.float32)

@@ -20,8 +20,7 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import bo, make_mapper
-from maestro_env.mappers.bo import expected_improvement
-from maestro_env.mappers.parts.surrogates import Features, Forest, GaussianProcess, features
+from maestro_env.mappers.bo import Features, Forest, GaussianProcess, expected_improvement, features
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -15,10 +15,9 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers import make_mapper
-from maestro_env.mappers.parts import gamma_operators as operators
+from maestro_env.mappers import gamma, make_mapper
+from maestro_env.mappers.gamma import FIXED, Genes, factor_choices
 from maestro_env.mappers.parts.arrays import orders_of, ranks_of
-from maestro_env.mappers.parts.gamma_operators import FIXED, Genes, factor_choices
 from maestro_env.mappers.parts.operators import unseen
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
@@ -81,7 +80,7 @@ def test_factors_are_all_those_a_size_can_be(limit: int, choices: int) -> None:
 def test_the_first_population_has_inner_tiles_of_one_element(
     space: MapSpace, n: int, seed: int
 ) -> None:
-    points = operators.first_population(Genes(space), n, np.random.default_rng(seed))
+    points = gamma.first_population(Genes(space), n, np.random.default_rng(seed))
     assert points.shape == (n, len(space.sizes))
     assert ((points >= 0) & (points < space.sizes)).all()
     inner = [i for name, i in columns(space).items() if name.startswith("l1_tile_")]
@@ -94,7 +93,7 @@ def test_the_first_population_has_inner_tiles_of_one_element(
 
 
 def test_the_first_population_reaches_every_size_but_of_inner_tiles() -> None:
-    points = operators.first_population(Genes(SPACE), 20_000, np.random.default_rng(0))
+    points = gamma.first_population(Genes(SPACE), 20_000, np.random.default_rng(0))
     inner = [i for name, i in columns(SPACE).items() if name.startswith("l1_tile_")]
     reached = [len(np.unique(column)) for column in points.T]
     expected = SPACE.sizes.copy()
@@ -110,7 +109,7 @@ def test_the_first_population_reaches_every_size_but_of_inner_tiles() -> None:
 def test_crossover_exchanges_the_tiles_of_one_dimension(space: MapSpace, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     parents = space.sample(4, rng)
-    children = operators.cross_tiles(parents, Genes(space), n, 1.0, rng)
+    children = gamma.cross_tiles(parents, Genes(space), n, 1.0, rng)
     assert children.shape == (n, len(space.sizes))
     pairs = -(-n // 2)
     possible = set()
@@ -126,7 +125,7 @@ def test_crossover_exchanges_the_tiles_of_one_dimension(space: MapSpace, n: int,
 
 def test_crossover_chooses_every_dimension_and_every_pair() -> None:
     parents = np.repeat(np.arange(4, dtype=np.int32)[:, np.newaxis], len(SPACE.sizes), axis=1)
-    children = operators.cross_tiles(parents, Genes(SPACE), 4000, 1.0, np.random.default_rng(0))
+    children = gamma.cross_tiles(parents, Genes(SPACE), 4000, 1.0, np.random.default_rng(0))
     moved = {tuple(np.flatnonzero(child != child[0])) for child in children}
     # Nothing moves with R and S, which are whole.
     assert moved == {tuple(tile_columns(SPACE, dim)) for dim in SPACE.extents}
@@ -139,9 +138,9 @@ def test_crossover_chooses_every_dimension_and_every_pair() -> None:
 def test_crossover_leaves_the_parents_at_rate_0_and_copies_a_lone_one() -> None:
     rng = np.random.default_rng(0)
     parents, genes = SPACE.sample(5, rng), Genes(SPACE)
-    children = operators.cross_tiles(parents, genes, 41, 0.0, rng)
+    children = gamma.cross_tiles(parents, genes, 41, 0.0, rng)
     assert {child.tobytes() for child in children} == {parent.tobytes() for parent in parents}
-    alone = operators.cross_tiles(parents[:1], genes, 3, 1.0, rng)
+    alone = gamma.cross_tiles(parents[:1], genes, 3, 1.0, rng)
     np.testing.assert_array_equal(alone, parents[[0, 0, 0]])
 
 
@@ -152,7 +151,7 @@ def test_an_order_swap_is_one_transposition_of_one_level_or_none(
     rng = np.random.default_rng(seed)
     points = population(space, 8, rng)
     before = points.copy()
-    swapped = operators.swap_orders(points, Genes(space), 1.0, rng)
+    swapped = gamma.swap_orders(points, Genes(space), 1.0, rng)
     np.testing.assert_array_equal(points, before)
     for old, new in zip(points, swapped, strict=True):
         names = changed_names(space, old, new)
@@ -170,7 +169,7 @@ def test_an_order_swap_is_one_transposition_of_one_level_or_none(
 
 def test_order_swaps_reach_every_pair_of_both_levels_at_the_rate() -> None:
     points = np.zeros((20_000, len(SPACE.sizes)), dtype=np.int32)
-    swapped = operators.swap_orders(points, Genes(SPACE), 0.5, np.random.default_rng(0))
+    swapped = gamma.swap_orders(points, Genes(SPACE), 0.5, np.random.default_rng(0))
     orders = swapped[:, list(Genes(SPACE).orders)]
     assert [len(np.unique(column)) for column in orders.T] == [1 + 15, 1 + 15]
     # A sixth of the swaps puts a loop in its own place.
@@ -184,7 +183,7 @@ def test_a_mutation_changes_one_gene_within_its_limit(
     rng = np.random.default_rng(seed)
     points = population(space, 30, rng)
     before = points.copy()
-    mutants = operators.mutate(points, Genes(space), 1.0, factor_rate, rng)
+    mutants = gamma.mutate(points, Genes(space), 1.0, factor_rate, rng)
     np.testing.assert_array_equal(points, before)
     assert ((mutants >= 0) & (mutants < space.sizes)).all()
     for old, new in zip(points, mutants, strict=True):
@@ -213,7 +212,7 @@ def test_mutations_reach_every_choice_at_the_same_rate_for_every_gene(factor_rat
     rng, genes = np.random.default_rng(0), Genes(SPACE)
     # Whole outer tiles leave inner ones all their choices.
     whole = np.tile((SPACE.sizes - 1).astype(np.int32), (40_000, 1))
-    mutants = operators.mutate(whole, genes, 1.0, factor_rate, rng)
+    mutants = gamma.mutate(whole, genes, 1.0, factor_rate, rng)
     extents = {dim.strip("'"): extent for dim, extent in SPACE.extents.items()}
     for name, column in columns(SPACE).items():
         _, kind, *dim = name.split("_")
@@ -240,7 +239,7 @@ def test_mutations_reach_every_choice_at_the_same_rate_for_every_gene(factor_rat
 def test_a_cluster_has_a_factor_of_the_pes_where_they_are_fewer_than_the_tile() -> None:
     space = MapSpace(find_layer("gemm:M=100,N=100,K=100"), Hardware(num_pes=6))
     whole = np.tile((space.sizes - 1).astype(np.int32), (2000, 1))
-    mutants = operators.mutate(whole, Genes(space), 1.0, 0.0, np.random.default_rng(0))
+    mutants = gamma.mutate(whole, Genes(space), 1.0, 0.0, np.random.default_rng(0))
     assert {*mutants[:, columns(space)["cluster_size"]] + 1} == {1, 2, 3, 6}
 
 
@@ -248,9 +247,9 @@ def test_nothing_mutates_at_rate_0() -> None:
     rng, genes = np.random.default_rng(0), Genes(SPACE)
     points = population(SPACE, 50, rng)
     for same in (
-        operators.mutate(points, genes, 0.0, 0.5, rng),
-        operators.swap_orders(points, genes, 0.0, rng),
-        operators.swap_parallel(points, genes, 0.0, rng),
+        gamma.mutate(points, genes, 0.0, 0.5, rng),
+        gamma.swap_orders(points, genes, 0.0, rng),
+        gamma.swap_parallel(points, genes, 0.0, rng),
     ):
         np.testing.assert_array_equal(same, points)
 
@@ -259,7 +258,7 @@ def test_nothing_mutates_at_rate_0() -> None:
 def test_a_parallel_swap_exchanges_the_parallel_dimensions(space: MapSpace, seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = population(space, 5, rng)
-    swapped = operators.swap_parallel(points, Genes(space), 1.0, rng)
+    swapped = gamma.swap_parallel(points, Genes(space), 1.0, rng)
     for old, new in zip(points, swapped, strict=True):
         assert changed_names(space, old, new) <= {"l1_parallel", "l2_parallel"}
         for name, other in permutations(("l1_parallel", "l2_parallel")):
@@ -283,10 +282,10 @@ def test_the_best_of_equals_is_kept_and_the_invalid_are_not() -> None:
     points = population(SPACE, 5, np.random.default_rng(0))
     told = points[[0, 1, 2, 1, 3, 0, 4]]
     values = np.array([5.0, 4.0, np.inf, 2.0, 3.0, 6.0, 1.0])
-    best, of_best = operators.best_distinct(told, values, SPACE)
+    best, of_best = gamma.best_distinct(told, values, SPACE)
     np.testing.assert_array_equal(best, points[[4, 1, 3, 0]])
     assert of_best.tolist() == [1, 2, 3, 5]
-    none, _ = operators.best_distinct(told, np.full(7, np.inf), SPACE)
+    none, _ = gamma.best_distinct(told, np.full(7, np.inf), SPACE)
     assert none.shape == (0, len(SPACE.sizes))
 
 

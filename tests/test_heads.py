@@ -15,8 +15,7 @@ from team_helpers import LARGE, SMALL, actions_of
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.agents.archive import Elites
-from maestro_env.mappers.agents.episodes import explore, refine
-from maestro_env.mappers.agents.team import MOST_LOGITS, Heads
+from maestro_env.mappers.agents.team import MOST_LOGITS, Heads, explore, refine
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer

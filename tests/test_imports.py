@@ -177,7 +177,7 @@ def test_no_rooms_of_the_wing_use_each_other() -> None:
         if module.startswith(inside):
             room = rooms.setdefault(module.split(".")[3], set())
             room |= {used.split(".")[3] for used in links(module) if used.startswith(inside)}
-    assert "sparse" in rooms["value_based"]
+    assert "sparse_networks" in rooms["value_based"]
     assert in_circles({room: used - {room} for room, used in rooms.items()}) == {}
 
 

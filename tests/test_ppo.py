@@ -23,8 +23,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.base import SettingError
-from maestro_env.mappers.learners.choices import ChoicesPolicy, FusedPolicy
-from maestro_env.mappers.ppo import PpoConfig
+from maestro_env.mappers.ppo import ChoicesPolicy, FusedPolicy, PpoConfig
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

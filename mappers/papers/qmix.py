@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maestro_env.mappers.agents.episodes import Seen
 from maestro_env.mappers.base import setting
 from maestro_env.mappers.papers.replay.layouts import Batch
-from maestro_env.mappers.papers.replaying import Learner, ReplayConfig, ReplayMapper
+from maestro_env.mappers.papers.replaying import Learner, ReplayConfig, ReplayMapper, Seen
 from maestro_env.mappers.papers.value_based.qmix import LEARNERS
 from maestro_env.mappers.papers.value_based.settings import Settings
 from maestro_env.mappers.parts.arrays import Floats, Integers

@@ -12,16 +12,14 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
 
+from maestro_env.mappers.papers.maddpg import Maddpg  # noqa: E402
+from maestro_env.mappers.papers.masac import Masac  # noqa: E402
 from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
 from maestro_env.mappers.papers.off_policy.learner import (  # noqa: E402
     LearnerError,
     OffPolicyLearner,
     Settings,
     collect,
-)
-from maestro_env.mappers.papers.off_policy.maddpg import (  # noqa: E402
-    Maddpg,
-    Masac,
 )
 from maestro_env.mappers.papers.off_policy.networks import (  # noqa: E402
     Heads,

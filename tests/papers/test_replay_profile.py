@@ -21,9 +21,9 @@ from maestro_env.experiments.papers.replay import profile  # noqa: E402
 from maestro_env.experiments.papers.replay.measuring import PHASES  # noqa: E402
 from maestro_env.experiments.papers.replay.one_by_one import OneByOne  # noqa: E402
 from maestro_env.experiments.store.timing import Clock  # noqa: E402
+from maestro_env.mappers.papers.maddpg import Maddpg  # noqa: E402
 from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
 from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner  # noqa: E402
-from maestro_env.mappers.papers.off_policy.maddpg import Maddpg  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch, Joint2Replay  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

@@ -14,10 +14,9 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from maestro_env.base.native_learning import COLUMNS, sparse_links  # noqa: E402
 from maestro_env.mappers.papers.off_policy.networks import Networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
-from maestro_env.mappers.papers.sparse.products import FlopMeter  # noqa: E402
+from maestro_env.mappers.papers.sparse_networks import FlopMeter, SparseNetworks  # noqa: E402
 from maestro_env.mappers.papers.value_based.qmix import Qmix  # noqa: E402
 from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
-from maestro_env.mappers.papers.value_based.sparse_networks import SparseNetworks  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 

@@ -22,7 +22,7 @@ from maestro_env.mappers.learners.sparse_topology import (  # noqa: E402
     SparsityError,
     adam_moments,
 )
-from maestro_env.mappers.papers.sparse.products import FlopMeter  # noqa: E402
+from maestro_env.mappers.papers.sparse_networks import FlopMeter  # noqa: E402
 from maestro_env.mappers.papers.transformer.corpus import TokenRows  # noqa: E402
 from maestro_env.mappers.papers.transformer.model import (  # noqa: E402
     Gpt,

@@ -45,13 +45,13 @@ TASKS: Mapping[str, Callable[[int, int], Task]] = {
 
 
 def _maddpg() -> type[OffPolicyLearner]:
-    from maestro_env.mappers.papers.off_policy.maddpg import Maddpg
+    from maestro_env.mappers.papers.maddpg import Maddpg
 
     return Maddpg
 
 
 def _masac() -> type[OffPolicyLearner]:
-    from maestro_env.mappers.papers.off_policy.maddpg import Masac
+    from maestro_env.mappers.papers.masac import Masac
 
     return Masac
 

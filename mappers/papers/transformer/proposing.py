@@ -14,7 +14,7 @@ import torch
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers.papers.sparse.products import FlopMeter
+from maestro_env.mappers.papers.sparse_networks import FlopMeter
 from maestro_env.mappers.papers.transformer.model import Cache, Gpt, GptShape, TransformerError
 from maestro_env.mappers.papers.transformer.tokens import (
     END,

@@ -17,7 +17,7 @@ from maestro_env.mappers.learners.sparse_topology import (
     adam_moments,
     cosine_share,
 )
-from maestro_env.mappers.papers.sparse.products import PER_LINK, FlopMeter
+from maestro_env.mappers.papers.sparse_networks import PER_LINK, FlopMeter
 from maestro_env.mappers.papers.transformer.corpus import TokenRows
 from maestro_env.mappers.papers.transformer.model import Gpt, GptShape
 from maestro_env.mappers.parts.threads import one_thread

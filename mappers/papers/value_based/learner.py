@@ -22,7 +22,7 @@ from maestro_env.mappers.papers.off_policy.networks import (
     tensor,
 )
 from maestro_env.mappers.papers.replay.layouts import Batch
-from maestro_env.mappers.papers.sparse.products import FlopMeter
+from maestro_env.mappers.papers.sparse_networks import FlopMeter
 from maestro_env.mappers.papers.value_based.settings import KERNELS, Settings
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 from maestro_env.mappers.parts.threads import one_thread

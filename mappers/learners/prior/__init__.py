@@ -1,1 +1,0 @@
-"""The training of a prior, whose proposals are in ``maestro_env.prior``."""
