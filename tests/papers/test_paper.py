@@ -15,7 +15,7 @@ from odd_mappers import ODD
 from same_results import TIMES
 
 from maestro_env import mappers
-from maestro_env.experiments.papers.paper.config import ITEMS
+from maestro_env.experiments.papers.paper import ITEMS
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn
 from maestro_env.experiments.search.cells import SearchRecord
 from maestro_env.experiments.shell.files import distinct_name

@@ -12,7 +12,7 @@ from gate import few
 from hypothesis import strategies as st
 from test_drawing import ANY, NAMES, Draw, drawn_of, several
 
-from maestro_env.experiments.papers.paper import plots
+from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.items import fig5, fig6, fig7
 from maestro_env.experiments.papers.sparse.curves import draw_curves
 
@@ -33,7 +33,7 @@ def paper(draw: Draw) -> Any:
     ]
     drawn: list[Any] = []
     folder: Any = Made(rows=lambda *_, **__: rows, images=Path())
-    with patch.object(plots, "save", lambda figure, *_, **__: drawn.append(figure)):
+    with patch.object(results, "save", lambda figure, *_, **__: drawn.append(figure)):
         draw(st.sampled_from([fig5._draw, fig7._draw, lambda _: fig6._draw_shares(rows, Path())]))(
             folder
         )

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_folder, searched, view
 
 from maestro_env.clustering import Samples, cluster
-from maestro_env.experiments.papers.paper import plots
+from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.frame import FULL, QUICK
 from maestro_env.experiments.papers.paper.items import (
     decomposition,
@@ -310,7 +310,7 @@ def test_costs_are_drawn_by_number_of_agents_and_grouping(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     figures: list[Figure] = []
-    monkeypatch.setattr(plots, "save", lambda figure, _, svg: figures.append(figure))
+    monkeypatch.setattr(results, "save", lambda figure, _, svg: figures.append(figure))
     drawn = Variant(1), Variant(2, "random"), Variant(9, "random"), Variant(0)
     costs = [
         (each, Ratio(1, n, 1 + each.number / n, 0.5, math.inf if each.number == 2 else 20.0, 0, 0))

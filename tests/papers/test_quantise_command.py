@@ -16,9 +16,8 @@ pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 from maestro_env import MaestroEnvError, known_optimum
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.experiments.papers.quantise import tasks
-from maestro_env.experiments.papers.quantise.losses import judged, losses, print_losses
+from maestro_env.experiments.papers.quantise.sweep import Trained, judged, losses, print_losses
 from maestro_env.experiments.papers.quantise.tasks import TASKS, Task, calibrate, evaluate
-from maestro_env.experiments.papers.quantise.training import Trained
 
 SMALL = ("sweep", "--tasks=cartpole", "--learners=a2c", "--steps=99", "--seeds=1", "--bits=8")
 

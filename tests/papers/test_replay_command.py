@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commands import replay as main
 
-from maestro_env.experiments.papers.replay import measuring, sample
+from maestro_env.experiments.papers.replay import sample
 from maestro_env.experiments.shell.files import RecordError, write_text
 from maestro_env.mappers.papers.replay.layouts import LAYOUTS, Replay
 
@@ -26,7 +26,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_a_table_and_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "new" / "times.csv"
-    assert main([*SMALL, f"--samplers={','.join(measuring.SAMPLERS)}", f"--csv={path}"]) == 0
+    assert main([*SMALL, f"--samplers={','.join(sample.SAMPLERS)}", f"--csv={path}"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     assert max(map(len, shown.out.splitlines())) <= 80
@@ -35,7 +35,7 @@ def test_a_table_and_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (agents, layout, sampler)
         for agents in "23"
         for layout in LAYOUTS
-        for sampler in measuring.SAMPLERS
+        for sampler in sample.SAMPLERS
     ]
     for row in rows:
         assert (row["entries"], row["batch"], row["repeats"]) == ("300", "16", "2")

@@ -18,8 +18,8 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from commands import replay as main  # noqa: E402
 
 from maestro_env.experiments.papers.replay import profile  # noqa: E402
-from maestro_env.experiments.papers.replay.measuring import PHASES  # noqa: E402
 from maestro_env.experiments.papers.replay.one_by_one import OneByOne  # noqa: E402
+from maestro_env.experiments.papers.replay.profile import PHASES  # noqa: E402
 from maestro_env.experiments.store.timing import Clock  # noqa: E402
 from maestro_env.mappers.papers.maddpg import Maddpg  # noqa: E402
 from maestro_env.mappers.papers.off_policy import networks  # noqa: E402

@@ -14,8 +14,8 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.experiments.papers.replay.measuring import Worth, worth
-from maestro_env.experiments.papers.replay.returns import difference, standard_errors, tables
+from maestro_env.experiments.papers.replay.sample import Worth, worth
+from maestro_env.experiments.papers.replay.train import difference, standard_errors, tables
 from maestro_env.experiments.papers.replay.training import Setup, Trained, Training
 from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay

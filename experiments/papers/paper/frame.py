@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.experiments.papers.paper.ledger import Arena, Finished, Run, make_arenas
-from maestro_env.experiments.papers.paper.rows import CsvRows, read_rows, select
+from maestro_env.experiments.papers.paper.results import CsvRows, read_rows, select
 from maestro_env.experiments.shell.files import ensure_directory, write_csv, write_text
 
 _CURVE_POINTS = 40

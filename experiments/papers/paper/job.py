@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.experiments.papers.paper.config import ITEMS, PaperConfig
 from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_runs, run_rest
 from maestro_env.experiments.papers.paper.page import ABOUT, write_about, write_page
@@ -30,8 +29,8 @@ class Plan(NamedTuple):
     page: Path
 
 
-def resolve(config: PaperConfig) -> Plan:
-    """Look up everything a config names.
+def resolve(config: Any, items: Sequence[str]) -> Plan:
+    """Look up everything a config names, of these items.
 
     Raises:
         MaestroEnvError: an unknown name, or flags that cannot be combined.
@@ -46,23 +45,23 @@ def resolve(config: PaperConfig) -> Plan:
         )
     names = unique(config.only.split(",")) if config.only is not None else ()
     for name in names:
-        if name not in ITEMS:
-            raise UnknownNameError("item", name, ITEMS)
+        if name not in items:
+            raise UnknownNameError("item", name, items)
     results, page = Path("experiments/results"), Path("docs/results.md")
     if config.quick:
         results, page = out / "results", out / "results.md"
     results, page = Path(config.results or results), Path(config.page or page)
     scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
-    items = [
-        import_module(f"maestro_env.experiments.papers.paper.items.{name}").ITEM for name in ITEMS
+    modules = [
+        import_module(f"maestro_env.experiments.papers.paper.items.{name}") for name in items
     ]
-    folders = [Folder(item, scale, out, results, images) for item in items]
+    folders = [Folder(module.ITEM, scale, out, results, images) for module in modules]
     return Plan(folders, [each for each in folders if config.all or each.item.name in names], page)
 
 
-def execute(config: PaperConfig) -> int:
-    """Do what a config asks and return the exit status."""
-    folders, asked, page = resolve(config)
+def execute(config: Any, items: Sequence[str]) -> int:
+    """Do what a config asks of these items and return the exit status."""
+    folders, asked, page = resolve(config, items)
     out, results = folders[0].out, folders[0].results
     if not asked and not any(folder.path(ABOUT).exists() for folder in folders):
         raise UsageError(f"{results} has no results; make them with --all or --only NAMES")

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
 from maestro_env.base.checks import look_up
-from maestro_env.experiments.papers.replay.measuring import SAMPLERS
-from maestro_env.experiments.papers.replay.sample import Sampling, measure
+from maestro_env.experiments.papers.replay.sample import SAMPLERS, Sampling, measure
 from maestro_env.experiments.papers.replay.train import MOST_ROWS, Trainings, conduct
 from maestro_env.experiments.papers.replay.training import LEARNERS, TASKS
 from maestro_env.experiments.search.goals import unique

@@ -17,17 +17,11 @@ import numpy as np
 
 from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.experiments.papers.replay.measuring import (
+from maestro_env.experiments.papers.replay.sample import (
     GIB,
-    PHASES,
-    REST,
-    SAMPLING,
     SHARED,
-    WHOLE,
     Full,
-    Phase,
     begin,
-    print_phases,
     readers,
     sampler_of,
 )
@@ -35,6 +29,7 @@ from maestro_env.experiments.papers.replay.training import LEARNERS
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shell.printing import print_lines
+from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.timing import Clock, measured, now
 from maestro_env.mappers.papers.replay.layouts import Batch
 from maestro_env.mappers.papers.tasks.physics import PredatorPrey
@@ -93,7 +88,15 @@ def variants(layouts: Sequence[str], samplers: Sequence[str]) -> dict[str, Varia
     }
 
 
-_PHASES = {
+SAMPLING, REST, WHOLE = "sampling", "rest", "whole"
+
+UPDATE = {SAMPLING: 61, "target Q": 21, "Q loss": 10, "P loss": 8}
+"""Phases of an update, and their percentages in Figure 4 of Gogineni et al. (2023)."""
+
+PHASES = ("actions", "environment", *UPDATE, "soft update", REST)
+"""All phases of a round."""
+
+_PHASE_OF_CALL = {
     "act": "actions",
     "reset": "environment",
     "step": "environment",
@@ -106,6 +109,28 @@ _PHASES = {
 
 The rest is the writing of steps to replay, and the stacking of batches as networks take them.
 """
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The mean times of a phase, or of the whole of a round, in milliseconds."""
+
+    agents: int
+    variant: str
+    layout: str
+    sampler: str
+    copies: int
+    one_by_one: bool
+    learner: str
+    dtype: str
+    entries: int
+    batch: int
+    rounds: int
+    replay_gib: float
+    weights: str
+    phase: str
+    wall_ms: float
+    cpu_ms: float
 
 
 @dataclass(frozen=True)
@@ -177,7 +202,7 @@ def _trained(profiling: Profiling, name: str, agents: int) -> Iterator[Phase]:
     training.rounds(1, Clock())  # Memory and libraries are ready after it.
     clock = Clock()
     for owner in (training.task, training.learner):
-        for call, phase in _PHASES.items():
+        for call, phase in _PHASE_OF_CALL.items():
             if hasattr(owner, call):
                 setattr(owner, call, clock.timed(phase, getattr(owner, call)))
     count = profiling.rounds - 1
@@ -229,3 +254,67 @@ def _same_weights(rows: Sequence[Phase]) -> bool:
                 f"{rows[0].rounds} rounds: {', '.join(found)}"
             )
     return same
+
+
+_MOST_MISSING = 0.03
+# A table of more columns would not fit 80 characters.
+_COLUMNS = 6
+_FOLDS = str.maketrans(" _", "\n\n")
+
+_Phases = dict[str, Phase]
+
+
+def print_phases(rows: Sequence[Phase]) -> bool:
+    """Print the tables and what the phases sum to; return whether that is the whole."""
+    trainings: dict[tuple[int, str], _Phases] = {}
+    for row in rows:
+        trainings.setdefault((row.agents, row.variant), {})[row.phase] = row
+    every = list(trainings.values())
+    for start in range(0, len(every), _COLUMNS):
+        _print(every[start : start + _COLUMNS], every)
+    sums = [sum(each[phase].cpu_ms for phase in PHASES) / each[WHOLE].cpu_ms for each in every]
+    complete = all(abs(share - 1) <= _MOST_MISSING for share in sums)
+    print_lines(
+        f"phases sum to {100 * min(sums):.1f} to {100 * max(sums):.1f} % of the CPU time: "
+        f"{'within' if complete else 'NOT within'} {100 * _MOST_MISSING:.0f} %"
+    )
+    return complete
+
+
+def _print(trainings: Sequence[_Phases], every: Sequence[_Phases]) -> None:
+    wholes = [each[WHOLE] for each in trainings]
+    one = wholes[0]
+    first = {each[WHOLE].agents: each[WHOLE].cpu_ms for each in reversed(every)}
+    print_lines(
+        f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round"
+    )
+    Table(
+        "",
+        ("agents",),
+        [f"{each.agents}\n{each.variant.translate(_FOLDS)}" for each in wholes],
+        [
+            *((phase, *(_part(each, phase) for each in trainings)) for phase in PHASES),
+            (WHOLE, *(_ms(each.cpu_ms) for each in wholes)),
+            ("wall time", *(_ms(each.wall_ms) for each in wholes)),
+            ("times faster", *(f"{first[each.agents] / each.cpu_ms:.2f}" for each in wholes)),
+            *(
+                (f"{phase} ({share})", *(_part_of_update(each, phase) for each in trainings))
+                for phase, share in UPDATE.items()
+            ),
+        ],
+    ).print()
+    print_lines(f"means of {one.rounds - 1} rounds; times faster than the first of as many agents")
+    print_lines("last four: % of their sum (and in Figure 4 of Gogineni et al.)", "")
+
+
+def _part(training: _Phases, phase: str) -> str:
+    milliseconds = training[phase].cpu_ms
+    return f"{_ms(milliseconds)} {100 * milliseconds / training[WHOLE].cpu_ms:2.0f}%"
+
+
+def _part_of_update(training: _Phases, phase: str) -> str:
+    return f"{100 * training[phase].cpu_ms / sum(training[each].cpu_ms for each in UPDATE):.0f}"
+
+
+def _ms(milliseconds: float) -> str:
+    return f"{milliseconds:.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2}f}"

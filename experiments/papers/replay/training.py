@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.experiments.papers.replay.measuring import Worth, readers, sampler_of, worth
+from maestro_env.experiments.papers.replay.sample import Worth, readers, sampler_of, worth
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay

@@ -16,7 +16,7 @@ from maestro_env.experiments.papers.paper.frame import (
 )
 from maestro_env.experiments.papers.paper.ledger import Run
 from maestro_env.experiments.papers.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
-from maestro_env.experiments.papers.paper.rows import grouped
+from maestro_env.experiments.papers.paper.results import grouped
 
 _OBJECTIVES = ("latency", "edp")
 # The paper's agents, without what was added here: the settings of marl_paper.

@@ -15,7 +15,7 @@ from maestro_env.clustering.algorithm import stability
 from maestro_env.clustering.groups import agglomerate, cut_at, cut_to_agents
 from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.experiments.papers.paper.ledger import Run, samples_of
-from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows
+from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows
 from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.shown.plots import save
 

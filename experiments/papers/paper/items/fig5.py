@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.experiments.papers.paper import plots
+from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.frame import (
     FilledFolder,
     Folder,
@@ -31,7 +31,7 @@ from maestro_env.experiments.papers.paper.reach import (
     middle,
     samples_to_return,
 )
-from maestro_env.experiments.papers.paper.rows import CsvRows, grouped, select
+from maestro_env.experiments.papers.paper.results import CsvRows, grouped, select
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shown.statistics import Floats
 
@@ -208,19 +208,19 @@ def _draw(folder: Folder) -> None:
     warm_ups = {row["multi"]: int(row["warm_up"]) for row in folder.rows("samples.csv")}
     rows = folder.rows("returns.csv")
     layers, objectives = (unique(row[key] for row in rows) for key in ("layer", "objective"))
-    colours = dict(zip(unique(row["mapper"] for row in rows), cycle(plots.COLOURS)))
+    colours = dict(zip(unique(row["mapper"] for row in rows), cycle(results.COLOURS)))
     size = (4 * len(objectives), 3.2 * len(layers))
-    figure, panels = plots.make_panels(size, len(layers) * len(objectives), len(objectives))
+    figure, panels = results.make_panels(size, len(layers) * len(objectives), len(objectives))
     for (layer, objective), here in grouped(rows, "layer", "objective").items():
         axes = panels[layers.index(layer) * len(objectives) + objectives.index(objective)]
         for (mapper,), curve in grouped(here, "mapper").items():
-            band = plots.columns_of(curve, "samples", "mean", "low", "high")
-            plots.draw_band(axes, band, colours[mapper], mapper)
+            band = results.columns_of(curve, "samples", "mean", "low", "high")
+            results.draw_band(axes, band, colours[mapper], mapper)
             if warm_up := warm_ups.get(mapper, 0):
                 label = f"{mapper}, warm-up counted"
                 axes.plot(band[0] + warm_up, band[1], ":", color=colours[mapper], label=label)
-        plots.finish(axes, f"{layer}: {objective}", **plots.SAMPLES, ylabel="mean return")
-    plots.save_panels(figure, folder.images / "fig5.png")
+        results.finish(axes, f"{layer}: {objective}", **results.SAMPLES, ylabel="mean return")
+    results.save_panels(figure, folder.images / "fig5.png")
 
 
 ITEM = Item(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maestro_env.evaluation.status import OK
-from maestro_env.experiments.papers.paper import plots
+from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.frame import (
     FilledFolder,
     Folder,
@@ -23,7 +23,7 @@ from maestro_env.experiments.papers.paper.frame import (
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal
 from maestro_env.experiments.papers.paper.ratios import Ratio, no_difference, ratio_lines
 from maestro_env.experiments.papers.paper.reach import at_most, everywhere, mostly, tally
-from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows, grouped, pivot, select
+from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows, grouped, pivot, select
 from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.search.windows import reference
 from maestro_env.experiments.shown.plots import GREY
@@ -271,8 +271,8 @@ def draw_costs(costs: Sequence[tuple[Variant, Ratio]], path: Path) -> None:
     agents = sorted({variant.number for variant, _ in costs})
     groupings = unique(variant.told for variant, _ in costs if variant.grouping)
     shifts = np.linspace(-_WIDTH / 2, _WIDTH / 2, len(groupings))
-    looks = [*zip(groupings, shifts, plots.COLOURS, ("o-", "s-", "D-", "^-"), strict=False)]
-    figure, panels = plots.make_panels((13, 4.6), len(shown))
+    looks = [*zip(groupings, shifts, results.COLOURS, ("o-", "s-", "D-", "^-"), strict=False)]
+    figure, panels = results.make_panels((13, 4.6), len(shown))
     for axes, samples in zip(panels, shown, strict=False):
         axes.axhline(1, color=GREY, linewidth=1)
         for label, shift, colour, fmt in (*looks, ("no grouping", 0, "black", "*")):
@@ -289,23 +289,23 @@ def draw_costs(costs: Sequence[tuple[Variant, Ratio]], path: Path) -> None:
             axes.errorbar([*line], ratio, bars, elinewidth=1.3, markersize=4.5, **style)
         axes.set_xticks(range(len(agents)), map(str, agents))
         ylabel = f"cost, multiples of that of {PARAMETERS} agents"
-        plots.finish(axes, f"after {samples:,} samples", xlabel="agents", ylabel=ylabel)
-    plots.save_panels(figure, path)
+        results.finish(axes, f"after {samples:,} samples", xlabel="agents", ylabel=ylabel)
+    results.save_panels(figure, path)
 
 
 def _draw_shares(rows: CsvRows, path: Path) -> None:
     """Draw the mean return against samples by number of agents, a panel each with one agent."""
     curves = {Variant.of(here[0]).number: here for here in grouped(rows, "agents").values()}
     one = curves.pop(1, ())
-    figure, panels = plots.make_panels((13, 7), len(curves), sharey=True)
-    looks = (GREY, "one agent"), (plots.COLOURS[0], "as many agents as the panel's title says")
+    figure, panels = results.make_panels((13, 7), len(curves), sharey=True)
+    looks = (GREY, "one agent"), (results.COLOURS[0], "as many agents as the panel's title says")
     for axes, (agents, curve) in zip(panels, curves.items(), strict=False):
         for here, look in zip((one, curve), looks, strict=True):
-            band = plots.columns_of(here, "samples", "share", "low", "high")
-            plots.draw_band(axes, band, *look, alpha=0.25)
-        settings = {**plots.SAMPLES, "ylabel": "mean return, share of best"}
-        plots.finish(axes, f"{agents} agents", **settings)
-    plots.save_panels(figure, path)
+            band = results.columns_of(here, "samples", "share", "low", "high")
+            results.draw_band(axes, band, *look, alpha=0.25)
+        settings = {**results.SAMPLES, "ylabel": "mean return, share of best"}
+        results.finish(axes, f"{agents} agents", **settings)
+    results.save_panels(figure, path)
 
 
 ITEM = Item(

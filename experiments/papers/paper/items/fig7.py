@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maestro_env.experiments.papers.paper import plots
+from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.frame import (
     FilledFolder,
     Folder,
@@ -25,7 +25,7 @@ from maestro_env.experiments.papers.paper.reach import (
     mean_factor,
     mostly,
 )
-from maestro_env.experiments.papers.paper.rows import grouped
+from maestro_env.experiments.papers.paper.results import grouped
 from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shown.statistics import Floats
 
@@ -151,17 +151,17 @@ def _draw(folder: Folder) -> None:
     rows = folder.rows("trajectories.csv")
     names = [key.removeprefix("mean_") for key in rows[0] if key.startswith("mean_")]
     size = (12, 2.2 * -(-len(names) // 4))
-    figure, panels = plots.make_panels(size, len(names), columns=4, sharex=True, sharey=True)
+    figure, panels = results.make_panels(size, len(names), columns=4, sharex=True, sharey=True)
     for axes, name in zip(panels, names, strict=True):
-        curves = zip(grouped(rows, "mapper").items(), cycle(plots.COLOURS))
+        curves = zip(grouped(rows, "mapper").items(), cycle(results.COLOURS))
         for ((mapper,), found), colour in curves:
             keys = ("samples", f"mean_{name}", f"spread_{name}")
-            samples, mean, spread = plots.columns_of(found, *keys)
-            plots.draw_band(axes, (samples, mean, mean - spread, mean + spread), colour, mapper)
-        plots.finish(axes, name, weight="normal", xscale="log", ylim=(0, 1))
+            samples, mean, spread = results.columns_of(found, *keys)
+            results.draw_band(axes, (samples, mean, mean - spread, mean + spread), colour, mapper)
+        results.finish(axes, name, weight="normal", xscale="log", ylim=(0, 1))
     figure.supxlabel("samples")
     figure.supylabel("choice (0 first, 1 last)")
-    plots.save_panels(figure, folder.images / "fig7.png", "outside upper center", 2)
+    results.save_panels(figure, folder.images / "fig7.png", "outside upper center", 2)
 
 
 ITEM = Item(

@@ -21,7 +21,7 @@ from maestro_env.experiments.papers.paper.frame import (
 )
 from maestro_env.experiments.papers.paper.items.table3 import MARL, OWN, shared_files
 from maestro_env.experiments.papers.paper.ledger import ARENA_COLUMNS, Run
-from maestro_env.experiments.papers.paper.rows import read_rows, select
+from maestro_env.experiments.papers.paper.results import read_rows, select
 
 _MAPPERS = (MARL, OWN, "random_log")
 

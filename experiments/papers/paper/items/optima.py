@@ -30,7 +30,7 @@ from maestro_env.experiments.papers.paper.ratios import (
     groups_of,
     number,
 )
-from maestro_env.experiments.papers.paper.rows import CsvRow, CsvRows, grouped, pivot
+from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows, grouped, pivot
 from maestro_env.experiments.shown.tables import significant
 
 _MAPPERS = (*MAPPERS, OWN)

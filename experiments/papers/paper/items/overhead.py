@@ -31,7 +31,7 @@ from maestro_env.experiments.papers.paper.reach import (
     mostly,
     tally,
 )
-from maestro_env.experiments.papers.paper.rows import grouped, pivot, select
+from maestro_env.experiments.papers.paper.results import grouped, pivot, select
 from maestro_env.experiments.shown.statistics import Floats
 
 _SOURCE = "resnet18_l2"

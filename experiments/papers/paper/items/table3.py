@@ -22,7 +22,7 @@ from maestro_env.experiments.papers.paper.ratios import (
     number,
 )
 from maestro_env.experiments.papers.paper.reach import at_least, everywhere, interval
-from maestro_env.experiments.papers.paper.rows import (
+from maestro_env.experiments.papers.paper.results import (
     CsvRow,
     CsvRows,
     grouped,
