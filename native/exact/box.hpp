@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "partition.hpp"
-#include "sliding.hpp"
 #include "tile.hpp"
 
 namespace gym::exact {

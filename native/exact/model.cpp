@@ -1,7 +1,5 @@
 #include "model.hpp"
 
-#include "figures.hpp"
-
 namespace gym::exact {
 
 namespace {

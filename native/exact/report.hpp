@@ -1,4 +1,5 @@
-// All results of the exact model by name (E5, E6), of one mapping or of several.
+// All results of the exact model by name (E3.5, E5, E6), and the row of figures that they make, of
+// one mapping or of several.
 #pragma once
 
 #include <array>
@@ -6,11 +7,109 @@
 
 #include "../core/area_power.hpp"
 #include "../core/hardware.hpp"
-#include "offchip.hpp"
-#include "profile.hpp"
+#include "../core/layer.hpp"
+#include "../core/metrics.hpp"
+#include "../core/numbers.hpp"
+#include "tile.hpp"
 #include "traffic.hpp"
 
 namespace gym::exact {
+
+template <typename Number>
+struct BasicSpan {
+  Number min, max, sum;
+
+  // Of so many of one value, perhaps none.
+  GYM_INLINE static BasicSpan of(Number value, Number times) {
+    return {value, value, value * times};
+  }
+  GYM_INLINE void add(Number value, Number times) {
+    const auto occurs = times > Number{};
+    min = select(occurs, least(min, value), min);
+    max = select(occurs, most(max, value), max);
+    sum += value * times;
+  }
+};
+using Span = BasicSpan<Count>;
+
+// What is reported of the steps of the outermost level (E5).
+template <typename Number>
+struct BasicProfile {
+  BasicSpan<Number> ingress, compute, egress;
+  Number steps;
+  Number peak_bw;
+  Number first_in;
+  Number last_out;
+  BasicTileWords<Number> array_tile;  // the largest
+};
+using Profile = BasicProfile<Count>;
+
+template <typename Number>
+using BasicPerTensor = std::array<Number, kTensors>;
+using PerTensor = BasicPerTensor<Count>;
+
+// Which tensors L2 keeps whole, and what crosses the chip's edge (E3.5).
+template <typename Number>
+struct BasicL2Plan {
+  Number resident;  // bit per tensor: input 1, filter 2, output 4
+  BasicPerTensor<Number> offchip_in;
+  Number offchip_out;
+  Number size;  // least L2 the mapping runs with
+  Number used;  // by the chosen set
+  Number hold;  // least L2 with compulsory off-chip traffic
+
+  GYM_INLINE Number words_in() const { return offchip_in[0] + offchip_in[1] + offchip_in[2]; }
+};
+using L2Plan = BasicL2Plan<Count>;
+
+// `words`: of the whole tensors; `stream`: words that pass between L2 and the array; `tile`: words
+// of the largest array tile; `capacity` in words. The set that is kept leaves the least traffic,
+// then takes the fewest words, then has the lowest number.
+template <typename Number>
+GYM_INLINE BasicL2Plan<Number> plan_l2(const PerTensor& words, const BasicPerTensor<Number>& stream,
+                                       const BasicPerTensor<Number>& tile, std::int64_t capacity) {
+  BasicPerTensor<Number> whole, streamed, traffic;
+  BasicL2Plan<Number> plan{};
+  Number least_traffic{}, least_kept{};
+  for (int t = 0; t < kTensors; ++t) {
+    whole[t] = number<Number>(words[t]);
+    streamed[t] = least(2 * tile[t], whole[t]);
+    // A word that leaves again finds its old value off-chip.
+    traffic[t] = t == kOutput ? 2 * stream[t] - whole[t] : most(stream[t], whole[t]);
+    plan.size += streamed[t];
+    plan.hold += select(stream[t] > whole[t], whole[t], streamed[t]);
+    least_traffic += traffic[t];
+  }
+  plan.used = plan.size;
+  BasicPerTensor<Number> keeps{};
+  for (int set = 1; set < 1 << kTensors; ++set) {
+    Number used{}, kept{}, total{};
+    auto possible = least_traffic >= Number{};
+    for (int t = 0; t < kTensors; ++t) {
+      const bool in = (set >> t & 1) != 0;
+      if (in) possible &= stream[t] > whole[t];
+      used += in ? whole[t] : streamed[t];
+      kept += in ? whole[t] : Number{};
+      total += in ? whole[t] : traffic[t];
+    }
+    possible &= used <= number<Number>(capacity);
+    possible &= (total < least_traffic) | ((total == least_traffic) & (kept < least_kept));
+    plan.resident = select(possible, number<Number>(set), plan.resident);
+    plan.used = select(possible, used, plan.used);
+    least_traffic = select(possible, total, least_traffic);
+    least_kept = select(possible, kept, least_kept);
+    for (int t = 0; t < kTensors; ++t) {
+      keeps[t] = select(possible, number<Number>(set >> t & 1), keeps[t]);
+    }
+  }
+  for (int t = 0; t < kTensors; ++t) {
+    const Number in = t == kOutput ? stream[t] - whole[t] : most(stream[t], whole[t]);
+    const Number held = t == kOutput ? Number{} : whole[t];
+    plan.offchip_in[t] = select(keeps[t] > Number{}, held, in);
+  }
+  plan.offchip_out = select(keeps[kOutput] > Number{}, whole[kOutput], stream[kOutput]);
+  return plan;
+}
 
 // What every mapping of a layer has in common.
 struct Totals {
@@ -124,5 +223,96 @@ struct BasicReport {
   }
 };
 using Report = BasicReport<Count>;
+
+template <typename Number, typename Real>
+GYM_INLINE void fill_spans(const BasicReport<Number>& report, BasicMetrics<Real>& metrics) {
+  const BasicProfile<Number>& profile = report.profile;
+  metrics.ingress_min_cycles = real(profile.ingress.min);
+  metrics.ingress_max_cycles = real(profile.ingress.max);
+  metrics.ingress_avg_cycles = report.average(profile.ingress);
+  metrics.egress_min_cycles = real(profile.egress.min);
+  metrics.egress_max_cycles = real(profile.egress.max);
+  metrics.egress_avg_cycles = report.average(profile.egress);
+  metrics.compute_min_cycles = real(profile.compute.min);
+  metrics.compute_max_cycles = real(profile.compute.max);
+  metrics.compute_avg_cycles = report.average(profile.compute);
+  metrics.ingress_sum_cycles = real(profile.ingress.sum);
+  metrics.egress_sum_cycles = real(profile.egress.sum);
+  metrics.compute_sum_cycles = real(profile.compute.sum);
+}
+
+template <typename Number, typename Real>
+GYM_INLINE void fill_counts(const BasicReport<Number>& report, const Hardware& hardware,
+                            BasicMetrics<Real>& metrics) {
+  metrics.steps = real(report.profile.steps);
+  metrics.onchip_cycles = real(report.onchip_cycles);
+  metrics.busy_pe_cycles = real(report.busy_pe_cycles);
+  metrics.first_in_words = real(report.profile.first_in);
+  metrics.last_out_words = real(report.profile.last_out);
+  metrics.input_unit_writes = real(report.l2().unit_input);
+  metrics.filter_unit_writes = real(report.l2().unit_filter);
+  metrics.output_leaving_words = real(report.l2().leaving);
+  metrics.output_psum_reads = real(report.psum_reads());
+  metrics.offchip_read_words = real(report.plan.words_in());
+  metrics.offchip_write_words = real(report.plan.offchip_out);
+  metrics.l1_accesses = real(report.l1_accesses);
+  metrics.cluster_accesses = real(report.mid_accesses);
+  metrics.l2_accesses = real(report.l2_accesses);
+  metrics.pe_l1_bytes = report.bytes(report.l1_size(), hardware);
+  metrics.cluster_l1_bytes = report.bytes(report.l1_share, hardware);
+  metrics.l2_used_bytes = report.bytes(report.plan.used, hardware);
+  metrics.l2_hold_bytes = report.bytes(report.plan.hold, hardware);
+  metrics.l2_resident_tensors = real(report.plan.resident);
+  metrics.input_multicast = report.input_multicast();
+  metrics.filter_multicast = report.filter_multicast();
+  metrics.input_reuse = report.input_reuse();
+  metrics.filter_reuse = report.filter_reuse();
+}
+
+// Costs, and what else decides whether a mapping has a cost.
+template <typename Number, typename Real>
+GYM_INLINE void fill_costs(const BasicReport<Number>& report, const Hardware& hardware,
+                           BasicMetrics<Real>& metrics) {
+  const Real cycles = real(report.cycles);
+  metrics.latency_cycles = cycles;
+  metrics.energy_nj = report.energy_nj;
+  metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
+  metrics.area_um2 = report.buffered_area_um2;
+  metrics.l1_bytes = report.bytes(report.l1_total(), hardware);
+  metrics.l2_bytes = report.bytes(report.plan.size, hardware);
+}
+
+// What the model has no figure for is left as it is.
+template <typename Number, typename Real>
+GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware, Detail detail,
+                     BasicMetrics<Real>& metrics) {
+  fill_costs(report, hardware, metrics);
+  if (detail == Detail::costs) return;
+  const Real macs = number<Real>(report.macs);
+  metrics.maestro_power_mw = report.power_mw;
+  metrics.maestro_area_um2 = report.area_um2;
+  metrics.macs = macs;
+  metrics.macs_per_cycle = report.macs_per_cycle();
+  metrics.utilization = report.utilization(hardware);
+  metrics.active_pes = report.active_pes();
+  metrics.arithmetic_intensity = report.arithmetic_intensity();
+  metrics.input_l1_reads = macs;
+  metrics.input_l1_writes = real(report.l1().unit_input);
+  metrics.input_l2_reads = real(report.l2().fetched_input);
+  metrics.input_l2_writes = real(report.plan.offchip_in[kInput]);
+  metrics.filter_l1_reads = macs;
+  metrics.filter_l1_writes = real(report.l1().unit_filter);
+  metrics.filter_l2_reads = real(report.l2().fetched_filter);
+  metrics.filter_l2_writes = real(report.plan.offchip_in[kFilter]);
+  metrics.output_l1_reads = macs;
+  metrics.output_l1_writes = macs;
+  metrics.output_l2_reads = real(report.output_l2_reads());
+  metrics.output_l2_writes = real(report.output_l2_writes());
+  metrics.noc_peak_words_per_cycle = real(report.profile.peak_bw);
+  metrics.noc_avg_words_per_cycle = report.noc_words_per_cycle();
+  metrics.offchip_words_per_cycle = report.offchip_words_per_cycle();
+  fill_spans(report, metrics);
+  fill_counts(report, hardware, metrics);
+}
 
 }  // namespace gym::exact

@@ -16,6 +16,11 @@ struct SlidingTile {
   std::int64_t taps;
 };
 
+struct SlidingAxis {
+  LoopId output, window;
+  std::int64_t stride;
+};
+
 inline std::int64_t rows(SlidingTile tile, std::int64_t stride) {
   return touched_rows(tile.outputs, tile.taps, stride);
 }

@@ -9,7 +9,7 @@
 #include "../core/hardware.hpp"
 #include "../core/metrics.hpp"
 #include "box.hpp"
-#include "profile.hpp"
+#include "report.hpp"
 
 namespace gym::exact {
 

@@ -1,7 +1,8 @@
-// One layer's row of MAESTRO's CSV as the binary prints it (S8.2-S8.3).
+// MAESTRO's CSV as the binary prints it (S8): the row of a layer, and the rows of a mapping file.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,20 @@ std::string csv_row(const std::string& network, const std::string& layer,
 // Buffer bytes a mapping requires; the binary prints them cut to C ints.
 std::int64_t required_l1_bytes(const LayerResult& result);
 std::int64_t required_l2_bytes(const LayerResult& result);
+
+// `ok` and a row of cells per layer, or how the binary dies and no rows.
+struct NetworkResult {
+  Status status = Status::ok;
+  std::vector<std::vector<std::string>> rows;
+};
+
+// Without a mapping a layer shares the list of the layer before it (S1.6).
+struct MappedLayer {
+  Layer layer;
+  Mapping mapping;
+};
+
+// All layers of a mapping file are built, then run, then printed, as the binary does (S8.1).
+NetworkResult run_network(const std::vector<MappedLayer>& layers, const Machine& machine);
 
 }  // namespace gym::maestro

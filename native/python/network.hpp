@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "../maestro/csv.hpp"
-#include "../maestro/network.hpp"
 #include "names.hpp"
 #include "pybind.hpp"
 

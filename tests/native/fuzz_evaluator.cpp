@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../../native/maestro/network.hpp"
+#include "../../native/maestro/csv.hpp"
 #include "batches.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../../wide/lanes.hpp"
-#include "../figures.hpp"
+#include "../report.hpp"
 #include "timer.hpp"
 #include "traffic.hpp"
 

@@ -1,4 +1,4 @@
-// Words a level moves, of several mappings: see ../traffic.hpp and ../sliding.hpp.
+// Words a level moves, of several mappings: see ../traffic.hpp.
 #pragma once
 
 #include "cuts.hpp"

@@ -7,7 +7,7 @@
 #include "../../core/map_space.hpp"
 #include "../../core/metrics.hpp"
 #include "../../wide/target.hpp"
-#include "../layer_table.hpp"
+#include "../level.hpp"
 
 namespace gym::maestro::wide {
 
