@@ -127,7 +127,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patches.setattr(f"maestro_env.experiments.papers.quantise.tasks.{name}", 2)
         if find_spec("torch"):
             for name in ("RESETS", "_RESETS_OF_POINT"):
-                patches.setattr(f"maestro_env.experiments.papers.sparse.agents.training.{name}", 8)
+                patches.setattr(f"maestro_env.experiments.papers.sparse.agent_training.{name}", 8)
         yield path
 
 

@@ -19,12 +19,16 @@ from gate import few
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.experiments.papers.sparse import _ARMS, curves  # noqa: E402
-from maestro_env.experiments.papers.sparse.agents import training  # noqa: E402
-from maestro_env.experiments.papers.sparse.agents.arms import ARMS, AgentSize, Tuning, course_of  # noqa: E402
-from maestro_env.experiments.papers.sparse.agents.tables import kept  # noqa: E402
-from maestro_env.experiments.papers.sparse.agents.tasks import TASKS, evaluate, random_return  # noqa: E402
-from maestro_env.experiments.papers.sparse.agents.training import Trained, Training  # noqa: E402
+from maestro_env.experiments.papers.sparse import _ARMS, agent_training, curves  # noqa: E402
+from maestro_env.experiments.papers.sparse.agent_arms import ARMS, AgentSize, Tuning, course_of  # noqa: E402
+from maestro_env.experiments.papers.sparse.agent_training import (  # noqa: E402
+    TASKS,
+    Trained,
+    Training,
+    evaluate,
+    random_return,
+)
+from maestro_env.experiments.papers.sparse.agents import kept  # noqa: E402
 from maestro_env.experiments.store import timing  # noqa: E402
 from maestro_env.mappers.papers.tasks.task import Task  # noqa: E402
 from maestro_env.mappers.papers.value_based.checkpoint import (  # noqa: E402
@@ -65,7 +69,7 @@ class Meeting(Task):
 @pytest.fixture
 def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TASKS, "mapping", Meeting)  # type: ignore[arg-type]
-    monkeypatch.setattr(training, "RESETS", 50)
+    monkeypatch.setattr(agent_training, "RESETS", 50)
 
 
 @pytest.mark.slow
@@ -133,8 +137,8 @@ def test_every_task_can_be_learnt(
 ) -> None:
     if task.startswith("foraging"):
         pytest.importorskip("lbforaging", reason="needs the extra foraging")
-    monkeypatch.setattr(training, "RESETS", 2)
-    monkeypatch.setattr(training, "_RESETS_OF_POINT", 2)
+    monkeypatch.setattr(agent_training, "RESETS", 2)
+    monkeypatch.setattr(agent_training, "_RESETS_OF_POINT", 2)
     flags = ("--arms=mast-lambda", "--learners=vdn", "--seeds=1", "--width=8", "--episodes=8")
     assert main(["agents", f"--tasks={task}", *flags, f"--out={tmp_path / 'out'}"]) == 0
     assert f"vdn on {task}, 8 episodes" in capsys.readouterr().out
@@ -268,8 +272,9 @@ def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
     recents: list[tuple[int, int]] = []
     sizes: list[int] = []
 
-    def spy(task: Task, act: partial[Any], *others: Any) -> np.ndarray:
-        chances.append(act.keywords["epsilon"])
+    def spy(task: Task, act: Any, *others: Any) -> np.ndarray:
+        if isinstance(act, partial):  # Evaluations are greedy.
+            chances.append(act.keywords["epsilon"])
         return play(task, act, *others)
 
     class Spied(Episodes):
@@ -281,10 +286,10 @@ def test_trainings_explore_less_and_less_and_draw_what_their_arm_says(
             recents.append((batch, recent))
             return super().draw(batch, recent)
 
-    monkeypatch.setattr(training, "play", spy)
-    monkeypatch.setattr(training, "Episodes", Spied)
-    setup = training.Setup("mapping", "vdn", arm, 0, Tuning(160, 0.01, 50), AgentSize(8, 0.5))
-    training._train(setup, setup.course(), lambda *_: None)
+    monkeypatch.setattr(agent_training, "play", spy)
+    monkeypatch.setattr(agent_training, "Episodes", Spied)
+    setup = agent_training.Setup("mapping", "vdn", arm, 0, Tuning(160, 0.01, 50), AgentSize(8, 0.5))
+    agent_training._train(setup, setup.course(), lambda *_: None)
     # 20 rounds: from 1 to 0.05 in the first 6.
     assert chances == pytest.approx([1 - 0.95 * n / 6 for n in range(6)] + [0.05] * 14)
     assert recents == [(32, recent)] * 160

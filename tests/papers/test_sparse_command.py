@@ -15,9 +15,15 @@ pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
-from maestro_env.experiments.papers.sparse.transformer import pretraining as measuring
-from maestro_env.experiments.papers.sparse.transformer import shards as corpus
-from maestro_env.experiments.papers.sparse.transformer.pretraining import (
+from maestro_env.experiments.papers.sparse import corpus
+from maestro_env.experiments.papers.sparse import pretraining as measuring
+from maestro_env.experiments.papers.sparse.corpus import (
+    Shard,
+    Source,
+    read_rows,
+    shards,
+)
+from maestro_env.experiments.papers.sparse.pretraining import (
     WINDOW,
     WORST,
     Quality,
@@ -27,13 +33,7 @@ from maestro_env.experiments.papers.sparse.transformer.pretraining import (
     quality,
     sought,
 )
-from maestro_env.experiments.papers.sparse.transformer.shards import (
-    Shard,
-    Source,
-    read_rows,
-    shards,
-)
-from maestro_env.experiments.papers.sparse.transformer.trainings import (
+from maestro_env.experiments.papers.sparse.transformer import (
     Difference,
     answer,
     differences,

@@ -1,6 +1,6 @@
 """``maestro-env sparse``: measure what learners lose and save whose networks are sparse.
 
-An action is a module or folder of this folder and a line in ``ACTIONS``.
+An action is a module of this folder and a line in ``ACTIONS``.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def execute(config: Config) -> int:
 
 def _agents(config: Config) -> int:
     # They need torch.
-    from maestro_env.experiments.papers.sparse.agents.arms import AgentSize, Tuning
-    from maestro_env.experiments.papers.sparse.agents.trainings import AgentTrainings, conduct
+    from maestro_env.experiments.papers.sparse.agent_arms import AgentSize, Tuning
+    from maestro_env.experiments.papers.sparse.agents import AgentTrainings, conduct
 
     trainings = AgentTrainings(
         unique(config.tasks.split(",")),
@@ -125,9 +125,9 @@ def _agents(config: Config) -> int:
 
 def _transformer(config: Config) -> int:
     # They need torch.
-    from maestro_env.experiments.papers.sparse.transformer.pretraining import Size
-    from maestro_env.experiments.papers.sparse.transformer.shards import Source
-    from maestro_env.experiments.papers.sparse.transformer.trainings import Pretrainings, conduct
+    from maestro_env.experiments.papers.sparse.corpus import Source
+    from maestro_env.experiments.papers.sparse.pretraining import Size
+    from maestro_env.experiments.papers.sparse.transformer import Pretrainings, conduct
 
     trainings = Pretrainings(
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),

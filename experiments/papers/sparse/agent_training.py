@@ -1,9 +1,10 @@
-"""One training of agents, its file, what they return, and the record of all."""
+"""One training of agents on a cooperative task: its file, what they return, and the record."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -12,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.experiments.papers.sparse.agents.arms import (
+from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.papers.sparse.agent_arms import (
     ARMS,
     BATCH,
     COPIES,
@@ -21,18 +25,54 @@ from maestro_env.experiments.papers.sparse.agents.arms import (
     Tuning,
     course_of,
 )
-from maestro_env.experiments.papers.sparse.agents.tasks import TASKS, evaluate, random_return
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
 from maestro_env.experiments.store.records import Measured, Show
+from maestro_env.mappers.papers.tasks.foraging import Foraging
+from maestro_env.mappers.papers.tasks.improving import Improvement
+from maestro_env.mappers.papers.tasks.task import Task
 from maestro_env.mappers.papers.value_based.checkpoint import (
     AgentsCheckpoint,
     AgentsError,
     read_agents,
 )
-from maestro_env.mappers.papers.value_based.episodes import REMEMBERED, Episodes, play
+from maestro_env.mappers.papers.value_based.episodes import REMEMBERED, Acting, Episodes, play
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 from maestro_env.mappers.papers.value_based.qmix import Course
+from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.finding import find_layer
+
+# Streams of trainings are spawned from their seeds: none is one of these.
+_EVALUATION, _RANDOM = 1_000_000, 2_000_000
+_LAYER, _HARDWARE, _OBJECTIVE = "resnet18_l2", "edge", "edp"
+
+
+def _mapping(copies: int) -> Task:
+    """Return mapping by four agents: both levels' loops, and the sizes of their tiles."""
+    problem = Problem(MapSpace(find_layer(_LAYER), PRESETS[_HARDWARE]))
+    names = [parameter.name for parameter in problem.space.parameters]
+    owners = np.array([2 * (not name.startswith("l2_")) + ("_tile_" in name) for name in names])
+    return Improvement(problem, find_objective(_OBJECTIVE), copies, owners)
+
+
+TASKS: Mapping[str, Callable[[int], Task]] = {
+    "foraging": partial(Foraging, name="Foraging-5x5-2p-2f-coop-v3"),
+    "foraging-8x8": Foraging,
+    "mapping": _mapping,
+}
+"""What makes so many copies."""
+
+
+def evaluate(task: str, act: Acting, resets: int) -> float:
+    """Return the mean return of so many episodes, which always begin alike."""
+    return float(play(TASKS[task](resets), act, np.random.default_rng(_EVALUATION)).mean())
+
+
+def random_return(task: str, resets: int) -> float:
+    """Return the same of choices that are all equally likely."""
+    rng, choices = np.random.default_rng(_RANDOM), np.concatenate(TASKS[task](1).heads)
+    return evaluate(task, lambda seen: rng.integers(choices, size=(resets, len(choices))), resets)
+
 
 RESETS = 500
 """Episodes that agents are evaluated with after the training; the same ones of all."""

@@ -1,4 +1,4 @@
-"""All trainings of a comparison: what they are made from, which there are, and their tables."""
+"""All trainings of transformers: which there are, and their tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from maestro_env.base.checks import look_up
+from maestro_env.experiments.papers.sparse.corpus import Source, shards
 from maestro_env.experiments.papers.sparse.curves import CURVES, draw_curves
-from maestro_env.experiments.papers.sparse.transformer.pretraining import (
+from maestro_env.experiments.papers.sparse.pretraining import (
     CONTROLS,
     COUNTS,
     WORST,
@@ -24,7 +25,6 @@ from maestro_env.experiments.papers.sparse.transformer.pretraining import (
     Size,
     Trained,
 )
-from maestro_env.experiments.papers.sparse.transformer.shards import Source, shards
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.statistics import Estimate, Floats, estimate, iqm, log_mean

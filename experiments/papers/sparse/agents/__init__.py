@@ -1,1 +1,0 @@
-"""``maestro-env sparse agents``: arms, trainings of each kind, tables."""
