@@ -11,7 +11,7 @@ from torch import nn
 from train_transfer import Agent, copies_of, train
 
 from maestro_env.evaluation.context import CONTEXT
-from maestro_env.prior.proposer import DECISIONS, FEATURES, OPTIONS
+from maestro_env.prior.proposals import DECISIONS, FEATURES, OPTIONS
 
 WIDTH = 64
 KIND = slice(len(CONTEXT), len(CONTEXT) + DECISIONS)

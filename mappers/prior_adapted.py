@@ -16,8 +16,7 @@ from maestro_env.mappers.base import setting
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mappers.prior import PriorConfig, PriorMapper
 from maestro_env.mapspace.space import Points
-from maestro_env.prior.proposals import load_prior
-from maestro_env.prior.proposer import Networks, Proposer
+from maestro_env.prior.proposals import Networks, Proposer, load_prior
 
 try:
     from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.base.m_file import ReferenceDeath, parse, parse_hardware
-from maestro_env.compat import exact_rows
-from maestro_env.compat.binary import equal_nocs, run
+from maestro_env.compat.evaluation import equal_nocs, evaluate_exact, run
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.finding import EXAMPLES, parse_layer
@@ -62,7 +61,7 @@ def read_mapping(text: str) -> None:
 
 def read_dataflow(text: str) -> None:
     """As a row's list of directives under the exact model, which has a status for everything."""
-    assert exact_rows.evaluate({**ROW, "dataflow": text.split("\n")})["status"] in STATUSES
+    assert evaluate_exact({**ROW, "dataflow": text.split("\n")})["status"] in STATUSES
 
 
 def read_layer(text: str) -> None:

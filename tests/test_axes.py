@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maestro_env.base.errors import LayerError
-from maestro_env.workloads.axes import Axis, Piece, TransposedAxis
+from maestro_env.workloads.lowering import Axis, Piece, TransposedAxis
 
 small = st.integers(1, 6)
 

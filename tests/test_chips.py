@@ -13,7 +13,7 @@ from maestro_env.accelerators.finding import chips_with, find_hardware
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
-from maestro_env.environments.texts import text_of
+from maestro_env.environments.task import text_of
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems.drawn import distinct_layers, has_mapping
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal

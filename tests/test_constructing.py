@@ -20,7 +20,7 @@ from maestro_env.environments.named import CONSTRUCTED
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
-from maestro_env.prior.proposer import DECISIONS, FEATURES, OPTIONS, STATE, Proposer
+from maestro_env.prior.proposals import DECISIONS, FEATURES, OPTIONS, STATE, Proposer
 
 MANY = "maestro_env/construct-train-v1"
 SMALL = {"layer": "gemm:M=3,N=2,K=2", "hardware": "num_pes=2,l1_bytes=14,l2_bytes=28"}

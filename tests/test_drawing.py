@@ -41,7 +41,7 @@ from maestro_env.experiments.study import plots as of_study
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.experiments.study.study import Study, StudyConfig
 from maestro_env.experiments.study.sweep.axes import axes_of
-from maestro_env.explanation import pictures
+from maestro_env.explanation import rendering
 from maestro_env.explanation.bottleneck import Delay
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
@@ -146,7 +146,7 @@ def explained(draw: Draw) -> Any:
         cycles=Made(parts=parts),
     )
     port: Any = Made(cycles=parts, port_cycles={draw(NAMES): draw(values)})
-    every = pictures.traffic_figure, pictures.time_figure, pictures.port_figure
+    every = rendering.traffic_figure, rendering.time_figure, rendering.port_figure
     which = draw(st.integers(0, 2))
     return every[which]((told, told, port)[which])
 

@@ -12,7 +12,7 @@ from differences import differences
 from exact_reference import Row, inputs, outcome, reference
 from row_reader import static_status
 
-from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.compat.program import main
 from maestro_env.evaluation.status import STATUSES
 
@@ -42,7 +42,7 @@ def test_the_sample_holds_every_kind_of_row() -> None:
 def test_every_reference_row_agrees() -> None:
     wrong = {}
     for row in reference():
-        if found := differences(evaluate(inputs(row)), outcome(row)):
+        if found := differences(evaluate_exact(inputs(row)), outcome(row)):
             wrong[json.dumps(inputs(row))] = found
     assert wrong == {}
 
@@ -191,7 +191,7 @@ STATUS_ROWS: list[tuple[str, Row]] = [
 @pytest.mark.parametrize(("status", "row"), STATUS_ROWS)
 def test_ill_formed_rows_have_their_status(status: str, row: Row) -> None:
     assert (static_status(row) or "ok") == status
-    got = evaluate(row)
+    got = evaluate_exact(row)
     assert got["status"] == status
     assert ("out" in got) == (status == "ok")
 
@@ -200,9 +200,11 @@ def test_ill_formed_rows_have_their_status(status: str, row: Row) -> None:
 def test_numbers_are_not_wrapped(number: int) -> None:
     """A tile larger than the extent is clipped to it, however large (E2.2)."""
     large = dataflow(f"TemporalMap({number},{number}) K;", "SpatialMap(2,2) C;")
-    assert evaluate(large) == evaluate(dataflow("TemporalMap(4,4) K;", "SpatialMap(2,2) C;"))
+    assert evaluate_exact(large) == evaluate_exact(
+        dataflow("TemporalMap(4,4) K;", "SpatialMap(2,2) C;")
+    )
     clusters = dataflow("SpatialMap(2,2) C;", f"Cluster({number},P);", "SpatialMap(1,1) K;")
-    assert evaluate(clusters) == {"status": "cluster_exceeds_pes"}
+    assert evaluate_exact(clusters) == {"status": "cluster_exceeds_pes"}
 
 
 def test_every_status_of_the_model_has_a_row() -> None:
@@ -213,4 +215,4 @@ def test_every_status_of_the_model_has_a_row() -> None:
 
 def test_a_layer_without_rows_but_a_window_is_none() -> None:
     row = {**CONV, "type": "FC", "dims": {"K": 4, "C": 6, "R": 3, "S": 3}}
-    assert (static_status(row), evaluate(row)) == ("bad_layer", {"status": "bad_layer"})
+    assert (static_status(row), evaluate_exact(row)) == ("bad_layer", {"status": "bad_layer"})

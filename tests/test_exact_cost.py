@@ -10,7 +10,7 @@ import pytest
 from exact_reference import Row, reference, row_of
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.evaluation.cost import ClusterBuffers, Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import STATUSES
@@ -126,7 +126,7 @@ def test_batches_mappings_and_rows_give_the_same_figures(
         assert cost is not None
         assert STATUSES[code] == status
         assert replace(cost, clusters=()) == Cost.from_row(figures)
-        want = evaluate(row_of(problem.layer, mapping, hardware))
+        want = evaluate_exact(row_of(problem.layer, mapping, hardware))
         assert want["status"] == status
         assert as_out(cost) == want["out"]
         assert len(cost.clusters) == 1
@@ -163,7 +163,7 @@ def test_clusters_are_listed_from_the_outermost() -> None:
         mapping = Mapping(levels[:depth])
         cost, status = problem.evaluate_mapping(mapping)
         assert cost is not None
-        want = evaluate(row_of(layer, mapping, PRESETS["edge"]))
+        want = evaluate_exact(row_of(layer, mapping, PRESETS["edge"]))
         assert (status, as_out(cost)) == (want["status"], want["out"])
         # Words of the largest tile of a cluster of each level, twice.
         sizes = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.compat.program import main
 from maestro_env.evaluation.objectives import latency_bound
 from maestro_env.workloads.layer import Layer
@@ -50,15 +50,15 @@ def row(operator: str, dims: dict[str, int], *dataflow: str, **hw: Any) -> dict[
 def test_sz_knows_every_name_of_a_dimension(
     operator: str, dims: dict[str, int], directive: str, literal: str
 ) -> None:
-    result = evaluate(row(operator, dims, directive))
+    result = evaluate_exact(row(operator, dims, directive))
     assert result["status"] == "ok"
-    assert result == evaluate(row(operator, dims, literal))
+    assert result == evaluate_exact(row(operator, dims, literal))
 
 
 def test_sz_of_a_depthwise_layers_k_is_one() -> None:
     dims = {name: extent for name, extent in CONV.items() if name != "K"}
     loops = ("TemporalMap(Sz(K),Sz(K)) K;", "SpatialMap(1,1) C;")
-    assert evaluate(row("DSCONV", dims, *loops))["status"] == "ok"
+    assert evaluate_exact(row("DSCONV", dims, *loops))["status"] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_sz_of_a_depthwise_layers_k_is_one() -> None:
 def test_the_overflow_bound_is_exact(k: int, status: str) -> None:
     dims = {"M": 859_971, "K": k, "N": 598_715}
     assert 3 * 859_971 * 746_405 * 598_715 == 2**60 - 1
-    assert evaluate(row("GEMM", dims, "SpatialMap(1,1) M;"))["status"] == status
+    assert evaluate_exact(row("GEMM", dims, "SpatialMap(1,1) M;"))["status"] == status
 
 
 def test_capacities_below_zero_hold_nothing() -> None:
     for capacity in (-1, -5, 0):
-        assert evaluate(row("CONV", CONV, "SpatialMap(1,1) K;", l1=capacity))["status"] == (
+        assert evaluate_exact(row("CONV", CONV, "SpatialMap(1,1) K;", l1=capacity))["status"] == (
             "l1_overflow"
         )
 

@@ -10,7 +10,7 @@ from differences import differences
 from exact_reference import EXAMPLE, Row
 from simulator import simulate
 
-from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.evaluation import evaluate_exact
 
 Judge = Callable[[Row], Row]
 
@@ -105,7 +105,7 @@ SILICON = {
 }
 
 
-both = pytest.mark.parametrize("judge", [evaluate, simulate], ids=["model", "simulator"])
+both = pytest.mark.parametrize("judge", [evaluate_exact, simulate], ids=["model", "simulator"])
 
 
 def example(judge: Judge, l2: int | None, **hw: float) -> Row:

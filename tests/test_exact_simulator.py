@@ -15,7 +15,7 @@ from hypothesis import given
 from row_reader import NAMES, prepare
 from simulator import simulate
 
-from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.evaluation import evaluate_exact
 
 Row = dict[str, Any]
 
@@ -75,7 +75,7 @@ Results = list[tuple[Row, Row, Row]]
 @cache
 def simulated(count: int) -> Results:
     """Rows, their simulation, and what the model says."""
-    return [(row, simulate(row, memo=True), evaluate(row)) for row in seeded_rows(1, count)]
+    return [(row, simulate(row, memo=True), evaluate_exact(row)) for row in seeded_rows(1, count)]
 
 
 def wrong(results: Results) -> dict[str, list[str]]:
@@ -113,9 +113,11 @@ def test_the_rows_cover_what_the_model_tells_apart() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_none_of_20_000_rows_differs_from_the_simulator(seed: int) -> None:
-    assert wrong([(row, simulate(row), evaluate(row)) for row in seeded_rows(seed, 2000)]) == {}
+    assert (
+        wrong([(row, simulate(row), evaluate_exact(row)) for row in seeded_rows(seed, 2000)]) == {}
+    )
 
 
 @given(rows(max_macs=200, offchip_cost=True))
 def test_no_drawn_row_differs_from_the_simulator(row: Row) -> None:
-    assert differences(evaluate(row), simulate(row)) == []
+    assert differences(evaluate_exact(row), simulate(row)) == []

@@ -53,7 +53,7 @@ from maestro_env.explanation import (
     textbook_dataflows,
     time_steps,
 )
-from maestro_env.explanation.pictures import time_figure, traffic_figure
+from maestro_env.explanation.rendering import time_figure, traffic_figure
 
 Drawn = tuple[Problem, Mapping]
 

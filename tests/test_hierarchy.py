@@ -27,7 +27,7 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, LayerError, MappingError
-from maestro_env.compat import exact_rows
+from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.compat.program import main
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import (
@@ -118,7 +118,7 @@ def test_a_mapping_of_one_level_costs_what_exact_says(count: int) -> None:
         if len(levels) > 1:
             continue
         seen += 1
-        want = exact_rows.evaluate(row)["out"]
+        want = evaluate_exact(row)["out"]
         cost = cost_of(*as_hierarchy(row))
         words = {(each.tensor, each.parent): each for each in cost.traffic}
         got = {

@@ -22,7 +22,7 @@ from maestro_env.base.errors import (
     UnknownNameError,
 )
 from maestro_env.environments.making import make_vector_env
-from maestro_env.environments.texts import text_of
+from maestro_env.environments.task import text_of
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.status import OK, STATUSES

@@ -26,8 +26,7 @@ from maestro_env.experiments.store import pool
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.prior.proposals import Prior, load_prior
-from maestro_env.prior.proposer import Networks
+from maestro_env.prior.proposals import Networks, Prior, load_prior
 from maestro_env.workloads.layer import Layer
 
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"

@@ -38,7 +38,7 @@ from maestro_env.mappers.learners import prior
 from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import read_prior
-from maestro_env.prior.proposer import Networks, Proposer
+from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 

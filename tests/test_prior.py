@@ -26,8 +26,16 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import PriorFile, PriorFileError
-from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, likeliest, load_prior, propose
-from maestro_env.prior.proposer import Networks, Proposer
+from maestro_env.prior.proposals import (
+    SAMPLES,
+    Networks,
+    Prior,
+    Proposals,
+    Proposer,
+    likeliest,
+    load_prior,
+    propose,
+)
 from maestro_env.prior.warning import far_warning, outside, prior_warning
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer

@@ -21,7 +21,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.prior.file import shapes
-from maestro_env.prior.proposer import Networks, Proposer
+from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

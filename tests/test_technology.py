@@ -30,7 +30,7 @@ from maestro_env.base.errors import (
     ModelError,
     UnknownNameError,
 )
-from maestro_env.environments.texts import text_of
+from maestro_env.environments.task import text_of
 from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_layer, find_objective
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.environments.texts import text_of
+from maestro_env.environments.task import text_of
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.workloads.finding import all_layers
 

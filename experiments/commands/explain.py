@@ -30,8 +30,7 @@ from maestro_env.explanation import (
     explain_hierarchy,
     explain_mapping,
 )
-from maestro_env.explanation.pictures import port_figure, time_figure, traffic_figure
-from maestro_env.explanation.rendering import picture
+from maestro_env.explanation.rendering import picture, port_figure, time_figure, traffic_figure
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import optimum_in_table
 

@@ -19,7 +19,7 @@ from maestro_env import _native
 from maestro_env.base.errors import ModelError, TooLongError, complain
 from maestro_env.base.m_file import NetworkText, ReferenceDeath, parse, parse_hardware, wrap_int32
 from maestro_env.base.reading import read_text
-from maestro_env.compat.binary import equal_nocs, run
+from maestro_env.compat.evaluation import equal_nocs, run
 from maestro_env.evaluation.models import find_model
 
 # Maps every byte to a character and back.

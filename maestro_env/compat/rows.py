@@ -1,8 +1,4 @@
-"""Evaluates mappings given as JSON, one object a line (``row_format``).
-
-Results are added to a row: see ``maestro_rows`` and ``exact_rows``; rows of ``hierarchy_rows`` have
-keys of their own.
-"""
+"""Evaluates mappings given as JSON, one object a line; results are added (``evaluation``)."""
 
 from __future__ import annotations
 
@@ -17,24 +13,16 @@ from typing import IO, Any
 
 from maestro_env.base.errors import ModelError, TooLongError, complain, quoted
 from maestro_env.base.reading import open_bytes, read_lines
-from maestro_env.compat import exact_rows, maestro_rows
+from maestro_env.compat.evaluation import evaluate_exact, evaluate_hierarchy, evaluate_maestro
 from maestro_env.evaluation.models import MODELS, find_model
 
 _USAGE_STATUS = 2
 _Evaluate = Callable[[dict[str, Any]], dict[str, Any]]
 
-
-def _evaluate_hierarchy(row: dict[str, Any]) -> dict[str, Any]:
-    # It needs numpy, which rows of the other models should not wait for.
-    from maestro_env.compat import hierarchy_rows
-
-    return hierarchy_rows.evaluate(row)
-
-
 _EVALUATORS: dict[str, _Evaluate] = {
-    "maestro": maestro_rows.evaluate,
-    "exact": exact_rows.evaluate,
-    "hierarchy": _evaluate_hierarchy,
+    "maestro": evaluate_maestro,
+    "exact": evaluate_exact,
+    "hierarchy": evaluate_hierarchy,
 }
 _MAX_LINE = 2**20
 _RESULTS = ("out", "error", "status", "traffic")

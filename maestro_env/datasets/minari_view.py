@@ -23,7 +23,7 @@ from maestro_env.datasets.parquet import (
     rows_in,
 )
 from maestro_env.environments.env import MaestroEnv
-from maestro_env.environments.texts import in_texts
+from maestro_env.environments.task import in_texts
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
 from maestro_env.mapspace.space import Points
 

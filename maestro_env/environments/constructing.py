@@ -23,7 +23,7 @@ from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, require
 from maestro_env.evaluation.rewards import Observations
-from maestro_env.prior.proposer import OPTIONS, Proposer
+from maestro_env.prior.proposals import OPTIONS, Proposer
 from maestro_env.workloads.layer import Layer
 
 # Features are octaves of double-precision numbers from 2^-60 on, over 8, or less than 8.

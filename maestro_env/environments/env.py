@@ -28,13 +28,13 @@ from maestro_env.environments.information import (
 from maestro_env.environments.task import (
     Accelerators,
     Task,
+    TextSpec,
     chosen_tasks,
     drawn_task,
     episode_end,
     make_tasks,
     require_episode_length,
 )
-from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, require

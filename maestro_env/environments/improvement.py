@@ -21,8 +21,7 @@ from maestro_env.evaluation.problem import require
 from maestro_env.evaluation.rewards import Observations
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
-from maestro_env.prior.proposals import load_prior
-from maestro_env.prior.proposer import Proposer
+from maestro_env.prior.proposals import Proposer, load_prior
 
 OBSERVATIONS = ("context", "bottlenecks")
 """What is seen beside costs and mapping: layer, hardware and objective, or also bottlenecks."""

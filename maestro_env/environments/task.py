@@ -1,4 +1,4 @@
-"""A task: what an episode is about, and what environments derive of it."""
+"""A task: what an episode is about, what environments derive of it, and its parts as texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,18 @@ from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective, find_objective
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.models import ANY_MEMORIES, make_problems, room_of, two_buffer_form
 from maestro_env.optimum.known import known_values
-from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.finding import find_layer, layers_by_name
 from maestro_env.workloads.layer import Layer
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+_NAMED = {**OBJECTIVES, **OTHERS}
 
 DEFAULT_LAYER = "mobilenetv2_l2"
 
@@ -226,3 +232,57 @@ def _require_alike(one: Space, other: Space) -> None:
             f"layers {one.layer} and {other.layer} have different parameters, such as {alone}; "
             "allowed: layers of one operator"
         )
+
+
+def text_of(thing: Layer | Accelerator | Objective) -> str:
+    """Return the text that the function which finds such a thing reads back.
+
+    Of an objective that has no name the text keeps the factors, and so the values, but
+    neither name nor unit nor bound.
+    """
+    if isinstance(thing, Layer):
+        return thing.name if layers_by_name().get(thing.name) == thing else _layer_text(thing)
+    if isinstance(thing, Accelerator):
+        return room_of(thing.MODEL).text(thing)
+    return thing.name if _NAMED.get(thing.name) == thing else "*".join(thing.factors)
+
+
+def in_texts(value: Any) -> Any:
+    """Return a value, in which every layer, hardware, objective and enumerated name is a text."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Layer | Accelerator | Objective):
+        return text_of(value)
+    if isinstance(value, Mapping):
+        return {key: in_texts(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [in_texts(each) for each in value]
+    return value
+
+
+def _layer_text(layer: Layer) -> str:
+    numbers: dict[str, int | str] = {**layer.extents}
+    if layer.is_strided:
+        numbers["stride"] = "{}x{}".format(*layer.stride)
+    if layer.count != 1:
+        numbers["count"] = layer.count
+    pairs = ",".join(f"{name}={value}" for name, value in numbers.items())
+    written = f"{layer.operator.lower()}:{pairs}"
+    return written if layer.name == written else f"{written},name={layer.name}"
+
+
+class TextSpec:
+    """An environment whose specification names layers, hardware and objectives as texts."""
+
+    _spec: EnvSpec | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What ``gymnasium.make`` makes this environment of."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = in_texts(spec.kwargs)
+        self._spec = spec

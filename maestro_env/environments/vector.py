@@ -23,8 +23,7 @@ from maestro_env.environments.information import (
     full_information,
     require_info,
 )
-from maestro_env.environments.task import Task, episode_end, require_episode_length
-from maestro_env.environments.texts import TextSpec
+from maestro_env.environments.task import Task, TextSpec, episode_end, require_episode_length
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
 from maestro_env.mapspace.space import Points

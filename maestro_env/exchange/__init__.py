@@ -26,9 +26,8 @@ from maestro_env.exchange.accelforge import (
     nest_to_accelforge,
     to_accelforge,
 )
-from maestro_env.exchange.levels import MappedLayer
 from maestro_env.exchange.maestro import all_from_m, from_json, from_m, to_json, to_m
-from maestro_env.exchange.nests import MappedNest, looping
+from maestro_env.exchange.nests import MappedLayer, MappedNest, looping
 from maestro_env.exchange.timeloop import (
     from_timeloop,
     nest_from_timeloop,

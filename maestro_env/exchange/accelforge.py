@@ -28,17 +28,19 @@ from maestro_env.exchange.accelforge_nodes import (
     moving_nodes,
     nodes_of,
 )
-from maestro_env.exchange.levels import MappedLayer, levels_of, nest_of_levels
 from maestro_env.exchange.nests import (
+    MappedLayer,
     MappedNest,
     Nest,
     check_kept,
     cutting,
     keeping,
     last_memory,
+    levels_of,
     mapping_of,
     names_of,
     nest_of,
+    nest_of_levels,
     words_of,
 )
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from maestro_env.base.checks import require_type
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.levels import MappedLayer
-from maestro_env.exchange.nests import unsayable
+from maestro_env.exchange.nests import MappedLayer, unsayable
 from maestro_env.mapspace.mapping import Mapping, mapped_in_m
 from maestro_env.workloads.files.m_network import layer_in_m
 

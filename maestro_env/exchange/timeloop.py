@@ -20,17 +20,19 @@ from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.levels import MappedLayer, levels_of, nest_of_levels
 from maestro_env.exchange.nests import (
+    MappedLayer,
     MappedNest,
     Nest,
     check_kept,
     cutting,
     keeping,
+    levels_of,
     looping,
     mapping_of,
     names_of,
     nest_of,
+    nest_of_levels,
     unsayable,
     words_of,
 )

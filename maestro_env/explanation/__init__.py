@@ -3,7 +3,7 @@
 ``explain_mapping`` puts together what the modules find out: ``bottleneck`` and ``cycles`` about the
 latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighbours``, and
 ``dataflows`` of the textbooks. ``explain_hierarchy`` does it on an accelerator with any memories.
-``text`` and ``pictures`` show it.
+``text`` and ``rendering`` show it.
 """
 
 from maestro_env.explanation.bottleneck import (

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env import _native
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
 from maestro_env.evaluation.context import CONTEXT
-from maestro_env.prior.proposer import DECISIONS, FEATURES, STATE
 
 StoredArrays = Mapping[str, NDArray[np.float32]]
 
@@ -220,13 +220,13 @@ WIDTHS = Widths()
 
 def shapes(widths: Widths = WIDTHS) -> Mapping[str, tuple[int, ...]]:
     """Return the shape of every array: the first axis is the decision."""
-    hidden, mixed = widths.hidden, widths.mixed
+    decisions, hidden, mixed = _native.PRIOR_DECISIONS, widths.hidden, widths.mixed
     return {
-        "context": (DECISIONS, len(CONTEXT), hidden),
-        "state": (DECISIONS, STATE, hidden),
-        "bias": (DECISIONS, hidden),
-        "hidden": (DECISIONS, hidden, mixed),
-        "mixed_bias": (DECISIONS, mixed),
-        "option": (DECISIONS, FEATURES, mixed),
-        "score": (DECISIONS, mixed),
+        "context": (decisions, len(CONTEXT), hidden),
+        "state": (decisions, _native.PRIOR_STATE, hidden),
+        "bias": (decisions, hidden),
+        "hidden": (decisions, hidden, mixed),
+        "mixed_bias": (decisions, mixed),
+        "option": (decisions, _native.PRIOR_FEATURES, mixed),
+        "score": (decisions, mixed),
     }

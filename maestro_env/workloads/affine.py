@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from maestro_env.base.errors import LayerError
-from maestro_env.workloads import axes as cut
+from maestro_env.workloads import lowering
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import Convolution, NotMapped, Work
 from maestro_env.workloads.operators import contract
@@ -201,11 +201,11 @@ class Window:
     stride: int
     dilation: int
 
-    def axis(self, extents: Mapping[str, int]) -> cut.Axis:
+    def axis(self, extents: Mapping[str, int]) -> lowering.Axis:
         """Return the axis of a convolution for these extents."""
         taps = extents[self.tap] if self.tap else 1
         size = (extents[self.output] - 1) * self.stride + (taps - 1) * self.dilation + 1
-        return cut.Axis(size, taps, self.stride, self.dilation)
+        return lowering.Axis(size, taps, self.stride, self.dilation)
 
 
 def _used(loops: Loops) -> set[str]:

@@ -13,12 +13,13 @@ from typing import Any
 from maestro_env import _native
 from maestro_env.base.checks import (
     INTEGER,
+    MAX_NAME,
     read_entries,
     require_integer,
     require_name,
     require_type,
 )
-from maestro_env.base.errors import ArgumentTypeError, LayerError, quoted
+from maestro_env.base.errors import ArgumentTypeError, LayerError, printable, quoted
 from maestro_env.base.pickling import Recomputed
 
 _WINDOWS = (("Y", "R"), ("X", "S"))
@@ -278,6 +279,11 @@ def _parsed(text: str, name: str) -> Layer:
         if axis in values:
             values[axis] += 2 * padding
     return Layer(operator, values, stride, name, count)
+
+
+def short_name(text: str) -> str:
+    """Return a name of a source of layers as one printable line of at most 200 characters."""
+    return printable(text)[:MAX_NAME] or "unnamed"
 
 
 def _pair(text: str) -> tuple[int, int] | None:

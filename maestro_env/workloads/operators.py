@@ -15,8 +15,7 @@ from itertools import zip_longest
 from typing import Protocol
 
 from maestro_env.base.errors import LayerError, quoted
-from maestro_env.workloads.axes import Axis, TransposedAxis
-from maestro_env.workloads.lowering import GROUPED, Convolution, Product, Work
+from maestro_env.workloads.lowering import GROUPED, Axis, Convolution, Product, TransposedAxis, Work
 
 Shape = tuple[int, ...]
 

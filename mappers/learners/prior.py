@@ -23,7 +23,7 @@ from maestro_env.mappers.learners.sparse_topology import (
     cosine_share,
 )
 from maestro_env.prior.file import WIDTHS, Arrays, Widths, shapes
-from maestro_env.prior.proposer import Trace
+from maestro_env.prior.proposals import Trace
 
 # Entries of a context differ less than the others.
 _CONTEXT_SCALE = 4.0

@@ -18,7 +18,7 @@ from maestro_env.experiments.commands.pretrain.near_optima import neighbours
 from maestro_env.experiments.problems import drawn
 from maestro_env.experiments.problems.labels import Label
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.prior.proposer import Networks, Proposer
+from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and in per cent which are on each preset; the

@@ -40,7 +40,7 @@ from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
 from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch, sparse_topology
 from maestro_env.prior.file import PriorFile
-from maestro_env.prior.proposer import Networks
+from maestro_env.prior.proposals import Networks
 
 _RATE = 1e-3
 # Imitation: labels of a step, and mappings of each.

@@ -24,7 +24,7 @@ from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.timing import Clock, measured, tell_circumstances
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.stateless import FusedAgents
-from maestro_env.prior.proposer import Proposer
+from maestro_env.prior.proposals import Proposer
 from maestro_env.workloads.finding import find_layer
 
 try:

@@ -21,10 +21,9 @@ from maestro_env.workloads.affine import (
     recognise,
     tensors_of,
 )
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import Work
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.network import Collection, Network
 
 TENSORS = ("I", "W", "O")
 """Names of input, filter and output in the files written here."""

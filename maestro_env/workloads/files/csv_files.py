@@ -23,11 +23,9 @@ from pathlib import Path
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.base.reading import read_or_refuse
-from maestro_env.workloads.axes import Axis
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.lowering import Convolution, Product, Work
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.lowering import Axis, Convolution, Product, Work
+from maestro_env.workloads.network import Collection, Network
 
 _MAX_CHARACTERS = 2**20
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
 from maestro_env.base.reading import read_or_refuse
-from maestro_env.workloads.layer import DIMENSIONS, Layer
-from maestro_env.workloads.network import Network, common_batch, gather, short_name
+from maestro_env.workloads.layer import DIMENSIONS, Layer, short_name
+from maestro_env.workloads.network import Network, common_batch, gather
 
 _MAX_CHARACTERS = 2**24
 _NEGATIVE = re.compile(r"[:\s]-\s*[0-9]\w*")

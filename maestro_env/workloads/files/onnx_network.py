@@ -12,13 +12,12 @@ import onnx
 from onnx import helper
 
 from maestro_env.base.errors import LayerError, quoted
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.files.onnx_execution import Step
 from maestro_env.workloads.files.onnx_microsoft import DOMAIN, PAST, is_weighted, operands
 from maestro_env.workloads.files.onnx_model import open_onnx
 from maestro_env.workloads.files.onnx_tensors import ONNX
 from maestro_env.workloads.lowering import NotMapped, Work
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.network import Collection, Network
 from maestro_env.workloads.operators import (
     Shape,
     attention,

@@ -18,9 +18,8 @@ from maestro_env.workloads.affine import (
     recognise,
     tensors_of,
 )
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.network import Collection, Network
 
 _MOST_FACTORS = 8
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")

@@ -11,9 +11,8 @@ from typing import Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import LayerError, MissingExtraError, NetworkError
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.lowering import Product, Work
-from maestro_env.workloads.network import Network, batch_of
+from maestro_env.workloads.network import Collection, Network, batch_of
 from maestro_env.workloads.operators import (
     Shape,
     attention,

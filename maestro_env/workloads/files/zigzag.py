@@ -10,9 +10,8 @@ from maestro_env.base.errors import quoted
 from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part
 from maestro_env.workloads.affine import Axis, Loops, Tensor, describe
-from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.files.accelforge import axis_of
-from maestro_env.workloads.network import Network
+from maestro_env.workloads.network import Collection, Network
 
 _KEYS = (
     *("id", "name", "operator_type", "equation", "dimension_relations", "loop_dims", "loop_sizes"),
