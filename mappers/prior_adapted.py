@@ -19,7 +19,7 @@ from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import Networks, Proposer, load_prior
 
 try:
-    from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch
+    from maestro_env.mappers.parts.prior_policy import Learner, Policy, TraceBatch
     from maestro_env.mappers.parts.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro_env.mappers.prior_adapted", str(error.name), "rl") from error

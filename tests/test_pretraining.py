@@ -34,8 +34,8 @@ from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers
 from maestro_env.experiments.problems.labels import Label
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store.claims import open_directory
-from maestro_env.mappers.learners import prior
-from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch
+from maestro_env.mappers.parts import prior_policy
+from maestro_env.mappers.parts.prior_policy import Learner, Policy, TraceBatch
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import read_prior
 from maestro_env.prior.proposals import Networks, Proposer
@@ -140,7 +140,7 @@ def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Pat
 def test_sparse_networks_stay_so_and_their_training_goes_on(
     label: Label, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prior, "_INTERVAL", 2)
+    monkeypatch.setattr(prior_policy, "_INTERVAL", 2)
     settings = Settings(0, "mobilenetv2", 3, 3, "some", 0.2)
     whole = trained(tmp_path / "whole", settings, [label])
     parts = trained(tmp_path / "parts", settings, [label], (1, 2, 4, 5))

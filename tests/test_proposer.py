@@ -111,7 +111,7 @@ def test_the_likeliest_is_what_is_drawn_without_heat() -> None:
 
 def test_the_policy_in_pytorch_has_the_same_probabilities() -> None:
     torch = pytest.importorskip("torch")
-    from maestro_env.mappers.learners.prior import Policy, TraceBatch
+    from maestro_env.mappers.parts.prior_policy import Policy, TraceBatch
 
     layer = Layer("GEMM", {"M": 3, "N": 2, "K": 2})
     problem = Problem(MapSpace(layer, Hardware(num_pes=3)))

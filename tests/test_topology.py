@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.mappers.learners.sparse_topology import (  # noqa: E402  # noqa: E402
+from maestro_env.mappers.parts.sparse_topology import (  # noqa: E402  # noqa: E402
     Matrix,
     SparsityError,
     Topology,

@@ -11,7 +11,7 @@ from commands import quantise as main
 pytest.importorskip("dm_control", reason="needs the extra control")
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.experiments.papers.quantise import acting, control
+from maestro_env.experiments.papers.quantise import acting, tasks
 from maestro_env.experiments.papers.quantise.tasks import ACTED
 from maestro_env.mappers.papers.quantised.actorq import Spaces
 
@@ -21,7 +21,7 @@ NAMES = ("cartpole-balance", "cheetah-run")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_task_is_that_of_the_suite(name: str) -> None:
     env, rng = ACTED[name].make(), np.random.default_rng(0)
-    theirs = control.suite.load(*name.split("-"), task_kwargs={"random": 7})
+    theirs = tasks._control_suite().load(*name.split("-"), task_kwargs={"random": 7})
     seen, _ = env.reset(seed=7)
     step = theirs.reset()
     for _ in range(1000):

@@ -18,10 +18,6 @@ from maestro_env.accelerators.hardware import PRESETS  # noqa: E402
 from maestro_env.evaluation.masks import Masks  # noqa: E402
 from maestro_env.evaluation.objectives import find_objective  # noqa: E402
 from maestro_env.evaluation.problem import Problem  # noqa: E402
-from maestro_env.mappers.learners.sparse_topology import (  # noqa: E402
-    SparsityError,
-    adam_moments,
-)
 from maestro_env.mappers.papers.sparse_networks import FlopMeter  # noqa: E402
 from maestro_env.mappers.papers.transformer.corpus import TokenRows  # noqa: E402
 from maestro_env.mappers.papers.transformer.model import (  # noqa: E402
@@ -49,6 +45,10 @@ from maestro_env.mappers.papers.transformer.training import (  # noqa: E402  # n
     Training,
     arms,
     mean_loss,
+)
+from maestro_env.mappers.parts.sparse_topology import (  # noqa: E402
+    SparsityError,
+    adam_moments,
 )
 from maestro_env.mapspace.space import MapSpace  # noqa: E402
 from maestro_env.workloads.finding import find_layer  # noqa: E402

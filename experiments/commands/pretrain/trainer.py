@@ -38,7 +38,7 @@ from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
-from maestro_env.mappers.learners.prior import Learner, Policy, TraceBatch, sparse_topology
+from maestro_env.mappers.parts.prior_policy import Learner, Policy, TraceBatch, sparse_topology
 from maestro_env.prior.file import PriorFile
 from maestro_env.prior.proposals import Networks
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maestro_env.mappers.learners.sparse_topology import adam_moments
 from maestro_env.mappers.parts.arrays import Booleans, Floats, Floats32, Integers
+from maestro_env.mappers.parts.sparse_topology import adam_moments
 
 DTYPE = torch.float32
 """Of all weights and arithmetic."""

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, scaled_dot_product_attention
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.mappers.learners.sparse_topology import Matrix
 from maestro_env.mappers.papers.transformer.tokens import VOCABULARY
+from maestro_env.mappers.parts.sparse_topology import Matrix
 
 _SPREAD = 0.02
 _MATRICES = ("qkv", "out", "up", "down")

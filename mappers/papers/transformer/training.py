@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from maestro_env.mappers.learners.sparse_topology import (
+from maestro_env.mappers.papers.sparse_networks import PER_LINK, FlopMeter
+from maestro_env.mappers.papers.transformer.corpus import TokenRows
+from maestro_env.mappers.papers.transformer.model import Gpt, GptShape
+from maestro_env.mappers.parts.sparse_topology import (
     SparsityError,
     Topology,
     adam_moments,
     cosine_share,
 )
-from maestro_env.mappers.papers.sparse_networks import PER_LINK, FlopMeter
-from maestro_env.mappers.papers.transformer.corpus import TokenRows
-from maestro_env.mappers.papers.transformer.model import Gpt, GptShape
 from maestro_env.mappers.parts.threads import one_thread
 
 

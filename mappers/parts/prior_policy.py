@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from maestro_env.mappers.learners.sparse_topology import (
+from maestro_env.mappers.parts.sparse_topology import (
     Matrix,
     Topology,
     adam_moments,

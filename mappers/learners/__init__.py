@@ -1,1 +1,0 @@
-"""What learned mappers are made of: arrays and networks, no map spaces, no files."""
