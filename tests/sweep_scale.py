@@ -25,20 +25,13 @@ from typing import Any
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.experiments.commands.sweep import report
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Show
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.chunks import (
-    NUMBERS,
-    VECTOR,
-    Chunk,
-    chunk_sizes,
-    open_sweep,
-)
-from maestro_env.experiments.study.sweep.estimate import check
-from maestro_env.experiments.study.sweep.results import TABLE
+from maestro_env.experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, open_sweep
+from maestro_env.experiments.study.sweep.plan import check, chunk_sizes
+from maestro_env.experiments.study.sweep.results import TABLE, report
 from maestro_env.workloads.finding import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)

@@ -20,8 +20,8 @@ from same_results import TIMES
 
 from maestro_env import mappers
 from maestro_env.experiments.commands.compare import Config as CompareConfig
-from maestro_env.experiments.search.goals import split_layers
 from maestro_env.experiments.search.library import read_library
+from maestro_env.experiments.shell.flags import split_layers
 
 
 @pytest.fixture

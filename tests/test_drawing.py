@@ -40,7 +40,7 @@ from maestro_env.experiments.shown.clustering import draw_clustering
 from maestro_env.experiments.study import plots as of_study
 from maestro_env.experiments.study.standings import Contest
 from maestro_env.experiments.study.study import Study, StudyConfig
-from maestro_env.experiments.study.sweep.axes import axes_of
+from maestro_env.experiments.study.sweep.fronts import axes_of
 from maestro_env.explanation import rendering
 from maestro_env.explanation.bottleneck import Delay
 from maestro_env.optimum.known import KnownOptimum

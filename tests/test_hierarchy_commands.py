@@ -300,7 +300,7 @@ def test_compare_leaves_out_what_needs_two_levels(
     # Others take long to import.
     few = ["random", "ga", "gamma", "library", "marl", "optimum", "prior"]
     monkeypatch.setattr("maestro_env.experiments.search.named_mappers.own_mappers", lambda: few)
-    names, note = find_mappers("--mappers", "all", [_goal(path)])
+    names, note = find_mappers("--mappers", ["all"], [_goal(path)])
     assert names == ("random", "ga", "marl")
     assert note.endswith("need mappings of two levels: gamma, library, prior")
     flags = ["--mappers=random,ga", "--samples=40", "--seeds=1", "--objectives=latency"]

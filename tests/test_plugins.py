@@ -105,7 +105,7 @@ def test_the_flag_of_commands_knows_the_mappers_of_installed_packages(
 ) -> None:
     install("toy_sweeps", sweep="toy_sweeps:Sweep")
     script = "from maestro_env.experiments.search.named_mappers import find_mappers as find\n"
-    script += "print(find('--mapper', 'sweep,ga')[0])"
+    script += "print(find('--mapper', ['sweep', 'ga'])[0])"
     ended = subprocess.run(
         [sys.executable, "-c", script],
         env={"PYTHONPATH": f"{ROOT}:{tmp_path}"},

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP
-from maestro_env.experiments.search.goals import split_layers
 from maestro_env.experiments.search.named_mappers import MAPPERS_HELP
 from maestro_env.experiments.shell.files import write_text
-from maestro_env.experiments.shell.flags import option
+from maestro_env.experiments.shell.flags import option, split_layers
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.study.plots import draw
 from maestro_env.experiments.study.standings import Contest

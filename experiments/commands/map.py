@@ -15,10 +15,7 @@ import numpy as np
 from maestro_env.accelerators.finding import chips_with, hardware_names
 from maestro_env.evaluation.fronts import Front
 from maestro_env.evaluation.problem import require
-from maestro_env.experiments.network.layer_search import (
-    OF_ANY_MEMORIES,
-    SearchSettings,
-)
+from maestro_env.experiments.network.layer_search import OF_ANY_MEMORIES, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from maestro_env.experiments.network.networks import map_layers
 from maestro_env.experiments.network.printed_network import Row, print_network

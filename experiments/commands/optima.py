@@ -18,9 +18,15 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.experiments.proving.many import OptimumCell, Proof, unfinished
 from maestro_env.experiments.proving.proof import ProofRecord, ProofState
-from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, unique
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
 from maestro_env.experiments.shell.files import RecordError, is_empty, write_csv
-from maestro_env.experiments.shell.flags import option, out_option, resume_option, threads_option
+from maestro_env.experiments.shell.flags import (
+    option,
+    out_option,
+    resume_option,
+    threads_option,
+    unique,
+)
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import ANEW, CONFIG, claimed, remove_abandoned

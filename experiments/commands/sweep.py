@@ -6,13 +6,11 @@ import math
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_blocks import Plain
@@ -22,7 +20,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.search.named_mappers import find_mappers
-from maestro_env.experiments.shell.files import safe_name, write_csv, write_text
+from maestro_env.experiments.shell.files import is_empty, safe_name, write_text
 from maestro_env.experiments.shell.flags import (
     PROGRAM,
     UsageError,
@@ -34,30 +32,35 @@ from maestro_env.experiments.shell.flags import (
     to_flags,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
-from maestro_env.experiments.study.sweep.estimate import check, measure
-from maestro_env.experiments.study.sweep.results import (
-    SUMMARY,
-    TABLE,
-    collect,
-    summarize,
-    summary_table,
+from maestro_env.experiments.study.sweep.chunks import Chunk, open_sweep
+from maestro_env.experiments.study.sweep.plan import (
+    check,
+    chunk_sizes,
+    measure,
+    print_plan,
+    shard_sizes,
 )
+from maestro_env.experiments.study.sweep.results import TABLE, report
 from maestro_env.models import model_of
 from maestro_env.workloads.finding import find_layer, find_network
 
-_LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
+# Defaults.
+_LISTS: Mapping[str, Sequence[str]] = {
+    "networks": (),
+    "layers": (),
+    "hardware": ("unlimited",),
+    "objectives": ("edp",),
+    "mappers": ("prior",),
+}
 # Defaults and limits.
 _NUMBERS = {"samples": (500, 1, 10**9), "seeds": (1, 1, 10_000), "seed": (0, 0, 10**9)}
 _TEXTS = ("model", "schema", "tiles", "energy")
 _RULES = "constraints"
 _SWITCHES = {"true": True, "false": False}
 _KEYS = (*_LISTS, *_NUMBERS, *_TEXTS, "guard", _RULES)
-_HARDWARE = ["unlimited"]
 _MOST_ACCELERATORS = 100_000
 
 Given = Mapping[str, Plain]
@@ -85,50 +88,40 @@ def _sweep(given: Plain) -> tuple[Sweep, str]:
             raise UnknownNameError("key", key, _KEYS)
     if "networks" not in given and "layers" not in given:
         raise UsageError("networks and layers are missing; give one of them")
-    mappers, note = find_mappers("mappers", ",".join(_names(given, "mappers", ["prior"])))
-    objectives = _names(given, "objectives", ["edp"])
-    for name in objectives:
+    names = {key: _names(given, key) for key in _LISTS if key != "hardware"}
+    hardware = _hardware(given)
+    problem = _problem(given, hardware)
+    numbers = [_number(given, key) for key in _NUMBERS]
+    # All is read; now it is looked up.
+    mappers, note = find_mappers("mappers", names["mappers"])
+    for name in names["objectives"]:
         find_objective(name)
-    problem = _problem(given)
-    hardware = _hardware(given, problem)
-    sweep = make_sweep(
-        problem,
-        [find_network(name) for name in _names(given, "networks", [])],
-        [find_layer(name) for name in _names(given, "layers", [])],
-        hardware,
-        objectives,
-        mappers,
-        **{key: _number(given, key) for key in _NUMBERS},
-    )
-    return sweep, note
+    accelerators = [replace(problem, hardware=text).accelerator() for text in hardware]
+    networks = [find_network(name) for name in names["networks"]]
+    layers = [find_layer(name) for name in names["layers"]]
+    axes = (networks, layers, accelerators, names["objectives"], mappers)
+    return make_sweep(problem, *axes, *numbers), note
 
 
-def _problem(given: Given) -> ProblemConfig:
+def _problem(given: Given, hardware: Iterable[str]) -> ProblemConfig:
     default = ProblemConfig(model=AUTO)
     texts = {key: _text(key, given.get(key, getattr(default, key))) for key in _TEXTS}
     guard = _text("guard", given.get("guard", "true")).lower()
     if guard not in _SWITCHES:
         raise UsageError(f"guard is {quoted(guard)}; allowed: {', '.join(_SWITCHES)}")
     if texts["model"] == AUTO:
-        texts["model"] = _model(given)
+        # The one that knows all that is said of all accelerators.
+        models = {model_of(text) for text in hardware}
+        texts["model"] = models.pop() if len(models) == 1 else DEFAULT_MODEL
     rules = _text(_RULES, given[_RULES]) if _RULES in given else None
     return ProblemConfig(guard=_SWITCHES[guard], constraints=rules, **texts)
 
 
-def _model(given: Given) -> str:
-    """Return the cost model that knows all that is said of all accelerators."""
-    if isinstance(given.get("hardware"), dict):
-        return DEFAULT_MODEL
-    models = {model_of(text) for text in _names(given, "hardware", _HARDWARE)}
-    return models.pop() if len(models) == 1 else DEFAULT_MODEL
-
-
-def _hardware(given: Given, problem: ProblemConfig) -> list[Accelerator]:
+def _hardware(given: Given) -> Sequence[str]:
     """Return the accelerators of a list, or of a grid: every combination of its fields."""
-    value = given.get("hardware", _HARDWARE)
+    value = given.get("hardware")
     if not isinstance(value, dict):
-        named = _names(given, "hardware", _HARDWARE)
-        return [replace(problem, hardware=text).accelerator() for text in named]
+        return _names(given, "hardware")
     if not value:
         raise UsageError("hardware has no fields; give lists by field, such as num_pes: [64, 128]")
     fields = {field: _list(f"hardware's {field}", texts) for field, texts in value.items()}
@@ -139,11 +132,11 @@ def _hardware(given: Given, problem: ProblemConfig) -> list[Accelerator]:
             "split the sweep into several"
         )
     written = (zip(fields, texts, strict=True) for texts in product(*fields.values()))
-    return [find_hardware(",".join(map("=".join, pairs))) for pairs in written]
+    return [",".join(map("=".join, pairs)) for pairs in written]
 
 
-def _names(given: Given, key: str, default: list[str]) -> Sequence[str]:
-    return _list(key, given[key]) if key in given else default
+def _names(given: Given, key: str) -> Sequence[str]:
+    return _list(key, given[key]) if key in given else _LISTS[key]
 
 
 def _list(key: str, value: Plain) -> list[str]:
@@ -193,44 +186,6 @@ class Config:
     )
     out: str | None = out_option()
     resume: bool = resume_option()
-
-
-def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, float]) -> None:
-    """Print the cells and chunks of a sweep, and the core-hours they take."""
-    cells = sweep.cells_of_mapper
-    rows = [
-        (
-            mapper,
-            f"{cells:,}",
-            f"{math.ceil(cells / sizes[mapper]):,}",
-            significant(seconds[mapper], 3),
-            significant(cells * seconds[mapper] / 3600, 3),
-        )
-        for mapper in sweep.mappers
-    ]
-    total = cells * sum(seconds.values()) / 3600
-    _, layers, hardware, objectives, seeds = sweep.shape
-    title = (
-        f"{sweep.cells:,} cells: {layers} layers x {hardware} accelerators x {objectives} "
-        f"objectives x {len(sweep.mappers)} mappers x {seeds} seeds"
-    )
-    note = (
-        f"{significant(total, 3)} core-hours, from a few short searches on this machine. "
-        "A mapper without an estimate failed in them."
-    )
-    columns = ("cells", "chunks", "CPU seconds\nper cell", "core-hours")
-    Table(title, ("mapper",), columns, rows, note).print()
-
-
-def report(chunks: Sequence[Chunk], directory: Path) -> None:
-    """Write the table of cells and the summary, and print the summary."""
-    results = collect(chunks, directory / TABLE)
-    rows = list(summarize(results))
-    write_csv(directory / "summary.csv", SUMMARY, rows)
-    table = summary_table(results, rows)
-    write_text(directory / "summary.md", table.markdown())
-    table.print()
-    print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")
 
 
 _SCRIPT = """\
@@ -284,17 +239,14 @@ def execute(config: Config) -> int:
     sweep, note = read_sweep(config.config)
     if note:
         print_errors(f"note: {note}")
-    if config.dry_run or not config.resume:
-        # Before there is a directory.
-        check(sweep)
+    begun = config.resume and not (config.out and is_empty(Path(config.out)))
+    if config.dry_run or not begun:
+        check(sweep)  # Before there is a directory.
     if config.dry_run:
-        seconds = measure(sweep)
-        print_plan(sweep, chunk_sizes(sweep, seconds), seconds)
+        print_plan(sweep)
         return 0
 
     def make_sizes() -> Mapping[str, int]:
-        if config.resume:
-            check(sweep)
         return shard_sizes(sweep, shards) if config.shard else chunk_sizes(sweep, measure(sweep))
 
     with Running.of(config, "sweep", safe_name(Path(config.config).stem)) as running:

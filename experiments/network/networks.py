@@ -17,11 +17,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.checks import require_integer
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.transfer import spread
-from maestro_env.experiments.network.layer_search import (
-    LayerRecord,
-    SearchedLayer,
-    SearchSettings,
-)
+from maestro_env.experiments.network.layer_search import LayerRecord, SearchedLayer, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
 from maestro_env.experiments.search.library import (
@@ -31,10 +27,7 @@ from maestro_env.experiments.search.library import (
     read_library,
     start_of,
 )
-from maestro_env.experiments.shell.files import (
-    RecordError,
-    ensure_directory,
-)
+from maestro_env.experiments.shell.files import RecordError, ensure_directory
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.store.claims import open_directory
 from maestro_env.experiments.store.records import Versions, made_here, refuse_damaged

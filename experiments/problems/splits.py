@@ -20,8 +20,7 @@ from maestro_env.experiments.problems import drawn
 from maestro_env.experiments.problems.drawn import has_mapping, is_bounded
 from maestro_env.experiments.problems.labels import Held, Problems, held
 from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
-from maestro_env.experiments.search.goals import unique
-from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.flags import UsageError, unique
 from maestro_env.models import ANY_MEMORIES, find_accelerator
 from maestro_env.workloads.finding import find_layer, find_network, models
 from maestro_env.workloads.layer import Layer

@@ -9,12 +9,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.experiments.problems.drawn import (
-    between,
-    distinct_layers,
-    has_mapping,
-    is_bounded,
-)
+from maestro_env.experiments.problems.drawn import between, distinct_layers, has_mapping, is_bounded
 from maestro_env.experiments.problems.labels import Held, held
 from maestro_env.workloads.layer import Layer
 

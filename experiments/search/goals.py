@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -296,31 +296,3 @@ def _facts(goal: Goal) -> dict[str, Any]:
     facts = goal.describe()
     del facts["objective"]["lower_bound"]
     return facts
-
-
-def split_layers(text: str) -> tuple[str, ...]:
-    """Return the layers of a list with commas between, some of which may belong to a layer.
-
-    In ``resnet18_l2,gemm:M=8,N=8,K=8`` a part such as ``N=8`` continues the layer before it.
-    """
-    names: list[str] = []
-    for part in text.split(","):
-        if names and "=" in part and ":" not in part:
-            names[-1] += f",{part}"
-        else:
-            names.append(part)
-    return unique(names)
-
-
-def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
-    """Refuse names whose keys are equal: what is called twice would count twice."""
-    called: dict[object, str] = {}
-    for name, key in keys:
-        other = called.setdefault(key, name)
-        if other != name:
-            raise UsageError(f"{flag}: {other} and {name} are {what}: give one of them")
-
-
-def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return names without the blanks around them, each once and where it came first."""
-    return tuple(dict.fromkeys(name.strip() for name in names))

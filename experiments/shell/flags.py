@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -173,6 +173,34 @@ def numbers(flag: str, text: str, least: Number, most: Number) -> tuple[Number, 
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"{flag}: {error}, separated by commas") from None
     return tuple(dict.fromkeys(found))
+
+
+def split_layers(text: str) -> tuple[str, ...]:
+    """Return the layers of a list with commas between, some of which may belong to a layer.
+
+    In ``resnet18_l2,gemm:M=8,N=8,K=8`` a part such as ``N=8`` continues the layer before it.
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        if names and "=" in part and ":" not in part:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return unique(names)
+
+
+def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
+    """Refuse names whose keys are equal: what is called twice would count twice."""
+    called: dict[object, str] = {}
+    for name, key in keys:
+        other = called.setdefault(key, name)
+        if other != name:
+            raise UsageError(f"{flag}: {other} and {name} are {what}: give one of them")
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names without the blanks around them, each once and where it came first."""
+    return tuple(dict.fromkeys(name.strip() for name in names))
 
 
 class _FlagParser(argparse.ArgumentParser):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.experiments.shown.tables import printable_name
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+Item = TypeVar("Item")
 
 # More of anything than this is shown in per cent.
 _COUNTABLE = 10**6
@@ -43,6 +46,12 @@ class Bar:
         """Show how much is done, and a note."""
         if self._progress is not None:
             self._progress.update(self._only, completed=done, description=printable_name(note))
+
+    def each(self, items: Iterable[Item], note: Callable[[Item], str] = str) -> Iterator[Item]:
+        """Yield items, and show how many there were before and a note on each."""
+        for done, item in enumerate(items):
+            self.show(done, note(item))
+            yield item
 
     def follow(self, evaluator: Evaluator) -> None:
         """Show how far a search is."""

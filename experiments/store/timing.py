@@ -54,9 +54,8 @@ def measured(
     rows: list[Row] = []
     try:
         with Bar("measured", len(cases)) as bar:
-            for done, (name, case) in enumerate(cases.items()):
-                bar.show(done, name)
-                rows += case()
+            for name in bar.each(cases):
+                rows += cases[name]()
                 if csv is not None and rows:
                     _write(Path(csv), rows)
     except KeyboardInterrupt:

@@ -20,25 +20,21 @@ from maestro_env.experiments.search.goals import (
     goal_directory,
     make_goal,
     recorded_goal,
-    require_distinct,
-    unique,
     write_goals,
 )
 from maestro_env.experiments.search.library import Start, starts_from
 from maestro_env.experiments.search.named_mappers import find_mappers, require_fit
-from maestro_env.experiments.shell.files import (
-    RecordError,
-    read_each,
-    read_record,
-)
+from maestro_env.experiments.shell.files import RecordError, read_each, read_record
 from maestro_env.experiments.shell.flags import (
     jobs_option,
     option,
     out_option,
     ray_option,
+    require_distinct,
     resume_option,
     svg_option,
     threads_option,
+    unique,
 )
 from maestro_env.experiments.shell.printing import print_errors
 from maestro_env.experiments.shown.progress import Bar
@@ -151,13 +147,17 @@ class Study:
 
     def optima(self, directory: Path, versions: Versions, search: bool) -> Optima:
         """Return what is known of the optimum of every goal; with ``search`` find out."""
-        found: dict[tuple[str, str], KnownOptimum | None] = {}
         with Bar("optima", len(self.goals)) as bar:
-            for place, goal in self.goals.items():
-                bar.show(len(found), " ".join(place))
-                path = goal_directory(directory, *place) / _OPTIMUM
-                found[place] = find_optimum(goal, path, versions, _OPTIMUM_AGAIN, search)
-        return found
+            return {
+                place: find_optimum(
+                    self.goals[place],
+                    goal_directory(directory, *place) / _OPTIMUM,
+                    versions,
+                    _OPTIMUM_AGAIN,
+                    search,
+                )
+                for place in bar.each(self.goals, " ".join)
+            }
 
     def recorded_optima(self, directory: Path, versions: Versions) -> Iterator[Read]:
         """Yield what reads the records of the optima."""
@@ -200,7 +200,9 @@ def make_study(
         (name, objective): make_goal(config, found[name], accelerator, objective)
         for name, objective in places
     }
-    names, note = find_mappers(*mappers, goals.values())
+    flag, text = mappers
+    named = None if text is None else unique(text.split(","))
+    names, note = find_mappers(flag, named, goals.values())
     require_fit(names, goals.values())
     if config.library is None:
         return Study(config, goals, names, single, note)

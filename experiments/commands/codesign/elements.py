@@ -13,7 +13,7 @@ from maestro_env.accelerators.technology import Technology
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import UnknownNameError, quoted
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.study.sweep.axes import BITS, SIZE, axes_of
+from maestro_env.experiments.study.sweep.fronts import BITS, SIZE, axes_of
 
 Values = tuple[int, ...]
 

@@ -25,8 +25,7 @@ from maestro_env.experiments.commands.codesign.elements import (
 from maestro_env.experiments.commands.codesign.flags import WITH_AREAS, Config
 from maestro_env.experiments.search.goals import say_form
 from maestro_env.experiments.shell.flags import UsageError
-from maestro_env.experiments.study.sweep.axes import AXES
-from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
+from maestro_env.experiments.study.sweep.fronts import AXES, UM2_A_MM2
 from maestro_env.models import Room, has_levels, room_of
 
 _MOST = 100_000

@@ -12,23 +12,17 @@ from maestro_env.experiments.commands.codesign.explorers import explorer_of
 from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
 from maestro_env.experiments.commands.codesign.report import Explored, report
-from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.search.named_mappers import find_mappers
-from maestro_env.experiments.shell.files import (
-    RecordError,
-    ensure_directory,
-    is_empty,
-    safe_name,
-)
-from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.shell.files import RecordError, ensure_directory, is_empty, safe_name
+from maestro_env.experiments.shell.flags import UsageError, unique
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.store.records import refuse_damaged
 from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.chunks import chunk_sizes, open_sweep
-from maestro_env.experiments.study.sweep.estimate import check, measure
+from maestro_env.experiments.study.sweep.chunks import open_sweep
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
+from maestro_env.experiments.study.sweep.plan import check, chunk_sizes, measure
 from maestro_env.experiments.study.sweep.records import recorded_chunks
 from maestro_env.experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.finding import find_network
@@ -71,7 +65,7 @@ def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
     assert config.samples is not None
     if config.mapper == "all" or "," in config.mapper:
         raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
-    mappers, note = find_mappers("--mapper", config.mapper)
+    mappers, note = find_mappers("--mapper", [config.mapper.strip()])
     networks = [find_network(name) for name in unique(config.networks.split(","))]
     hardware = list(grid.fitting.values())
     sweep = make_sweep(

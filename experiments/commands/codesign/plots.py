@@ -11,8 +11,7 @@ import numpy as np
 from maestro_env.experiments.commands.codesign.designs import Design
 from maestro_env.experiments.shown.plots import GREY, STYLES, in_picture, new_figure, tidy
 from maestro_env.experiments.shown.statistics import Floats
-from maestro_env.experiments.study.sweep.axes import Axis, pictured
-from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2
+from maestro_env.experiments.study.sweep.fronts import UM2_A_MM2, Axis, pictured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

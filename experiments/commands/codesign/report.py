@@ -31,10 +31,11 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.plots import plot
 from maestro_env.experiments.shown.tables import printable_name
-from maestro_env.experiments.study.sweep.axes import Sweep, axes_of
+from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
+    axes_of,
     front_table,
     header_of,
     some_of,

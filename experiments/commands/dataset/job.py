@@ -17,9 +17,10 @@ from maestro_env.experiments.commands.dataset.writer import (
     plan,
     write_parts,
 )
-from maestro_env.experiments.search.goals import Goal, make_goal, split_layers
+from maestro_env.experiments.search.goals import Goal, make_goal
 from maestro_env.experiments.search.named_mappers import require_fit
 from maestro_env.experiments.shell import files
+from maestro_env.experiments.shell.flags import split_layers
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.progress import Bar
 from maestro_env.experiments.shown.tables import Table

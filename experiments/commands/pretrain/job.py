@@ -20,7 +20,6 @@ from maestro_env.experiments.problems.labels import (
     read_labels,
     write_labels,
 )
-from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import any_directory, ensure_directory
 from maestro_env.experiments.shell.flags import (
@@ -29,6 +28,7 @@ from maestro_env.experiments.shell.flags import (
     out_option,
     refuse_others,
     to_flags,
+    unique,
 )
 from maestro_env.experiments.store.claims import open_directory
 from maestro_env.experiments.store.pool import run_records

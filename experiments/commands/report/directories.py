@@ -20,10 +20,9 @@ from maestro_env.experiments.search.goals import (
     ProblemConfig,
     make_goal,
     recorded_goal,
-    unique,
 )
 from maestro_env.experiments.shell.files import RecordError, read_json, read_record
-from maestro_env.experiments.shell.flags import PROGRAM, to_flags
+from maestro_env.experiments.shell.flags import PROGRAM, to_flags, unique
 from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.study.study import read_all
 from maestro_env.experiments.study.sweep.fronts import SWEEPS

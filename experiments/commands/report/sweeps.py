@@ -21,14 +21,17 @@ from maestro_env.experiments.pages.sections import (
 )
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shell.flags import PROGRAM
-from maestro_env.experiments.study.sweep.axes import Axis, Sweep, axes_of, pictured
+from maestro_env.experiments.study.sweep.axes import Sweep
 from maestro_env.experiments.study.sweep.chunks import Chunk
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
     TOTALS,
+    Axis,
+    axes_of,
     front_table,
     least_edp,
+    pictured,
     read_front,
     rounds_of,
 )

@@ -179,8 +179,7 @@ def refit(rows: Sequence[Measured], training: Sequence[Measured]) -> None:
     caches: Sequence[float] = _CACHES
     table = []
     with Bar("fitting", len(_FORMS)) as bar:
-        for done, (name, form) in enumerate(_FORMS.items()):
-            bar.show(done, name)
+        for name, form in bar.each(_FORMS.items(), lambda each: each[0]):
             constants = fit(form, training, caches)
             caches = (constants.cache_mib,)  # The model's, for all forms.
             shown = (

@@ -14,8 +14,7 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_runs, run_rest
 from maestro_env.experiments.papers.paper.page import ABOUT, write_about, write_page
-from maestro_env.experiments.search.goals import unique
-from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
+from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags, unique
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.records import made_here
 from maestro_env.experiments.store.running import Running

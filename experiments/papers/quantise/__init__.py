@@ -13,7 +13,6 @@ from maestro_env.base.errors import quoted
 from maestro_env.experiments.papers.quantise.learners import LEARNERS
 from maestro_env.experiments.papers.quantise.sweep import Sweep, conduct
 from maestro_env.experiments.papers.quantise.tasks import TASKS
-from maestro_env.experiments.search.goals import split_layers, unique
 from maestro_env.experiments.shell.flags import (
     Action,
     UsageError,
@@ -23,6 +22,8 @@ from maestro_env.experiments.shell.flags import (
     option,
     out_option,
     resume_option,
+    split_layers,
+    unique,
 )
 from maestro_env.mappers.papers.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
 from maestro_env.mappers.papers.quantised.shared import COMPUTED, SENT

@@ -12,7 +12,6 @@ from maestro_env.base.checks import look_up
 from maestro_env.experiments.papers.replay.sample import SAMPLERS, Sampling, measure
 from maestro_env.experiments.papers.replay.train import MOST_ROWS, Trainings, conduct
 from maestro_env.experiments.papers.replay.training import LEARNERS, TASKS
-from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell.flags import (
     Action,
     UsageError,
@@ -22,6 +21,7 @@ from maestro_env.experiments.shell.flags import (
     option,
     out_option,
     resume_option,
+    unique,
 )
 from maestro_env.mappers.papers.replay.layouts import DTYPES, LAYOUTS
 

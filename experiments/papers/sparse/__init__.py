@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
-from maestro_env.experiments.search.goals import unique
 from maestro_env.experiments.shell.flags import (
     Action,
     act,
@@ -18,6 +17,7 @@ from maestro_env.experiments.shell.flags import (
     out_option,
     resume_option,
     svg_option,
+    unique,
 )
 
 _ARMS = (

@@ -1,7 +1,4 @@
-"""What a sweep searches: its axes, and the cells that they make, which no list holds.
-
-What grids of accelerators change, as tables and pictures show it.
-"""
+"""What a sweep searches: its axes, and the cells that they make, which no list holds."""
 
 from __future__ import annotations
 
@@ -14,9 +11,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.accelerators.quantities import bits_text
-from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
-from maestro_env.experiments.shell.flags import UsageError
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
+from maestro_env.experiments.shell.flags import UsageError, require_distinct
 from maestro_env.models import accelerator_record
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network, gather, shape_of
@@ -212,10 +208,11 @@ def make_sweep(
     """
     named = [(each.name, each.layers) for each in networks]
     if layers:
-        require_distinct(LAYERS, ((_called(each), shape_of(each)) for each in layers), "the same")
         named.append((LAYERS, tuple(replace(each, count=1) for each in layers)))
     _require_different("networks", [name for name, _ in named])
     _require_different("hardware", [each.name for each in hardware])
+    shapes = ((each.name or str(each), shape_of(each)) for each in layers)
+    require_distinct(LAYERS, shapes, "the same")
     keys = ((each.name, replace(cast(Any, each), name="")) for each in hardware)
     require_distinct("hardware", keys, "the same accelerator")
     # Equal layers are counted under the name of the first; names that repeat get a number.
@@ -245,10 +242,6 @@ def _require_different(key: str, names: Iterable[str]) -> None:
             raise UsageError(f"{key}: {times} of them are called {name}: their names must differ")
 
 
-def _called(layer: Layer) -> str:
-    return layer.name or str(layer)
-
-
 def _described(layer: Layer) -> dict[str, Any]:
     return {
         "name": layer.name,
@@ -256,78 +249,3 @@ def _described(layer: Layer) -> dict[str, Any]:
         "extents": dict(layer.extents),
         "stride": list(layer.stride),
     }
-
-
-BITS, SIZE = "_bits", "_size"
-"""What names of axes end with that are the capacity of a memory, or the size of a fan-out."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """What a grid changes, as tables and pictures show it.
-
-    Args:
-        name: a field of ``Hardware``, or the name of an element with ``BITS`` or ``SIZE``.
-        label: what it is called.
-        unit: of its values as tables have them.
-        said: what a sentence says after a value; empty of what takes up no area.
-    """
-
-    name: str
-    label: str
-    unit: str = ""
-    said: str = ""
-
-    @property
-    def header(self) -> str:
-        """The head of a column."""
-        return f"{self.label}\n{self.unit}" if self.unit else self.label
-
-    def number(self, value: float) -> float:
-        """Return a value in the unit."""
-        return value / 8 if self.name.endswith(BITS) else value
-
-    def text(self, value: float) -> str:
-        """Return a value in the unit as tables have it."""
-        return f"{self.number(value):,.10g}"
-
-    def short(self, value: int) -> str:
-        """Return a value with as few characters as a picture has room for."""
-        if self.name.endswith(BITS):
-            return bits_text(value)
-        return f"{value / 1000:g} kB" if self.name == "l2_bytes" else str(value)
-
-
-_FIELDS = (
-    Axis("num_pes", "PEs", said="PEs"),
-    Axis("l1_bytes", "L1", "B per PE", "B of L1 each"),
-    Axis("l2_bytes", "L2", "B", "of L2"),
-    Axis("noc_bw", "NoC", "words/cycle"),
-    Axis("offchip_bw", "off-chip", "words/cycle"),
-)
-AXES = tuple(each.name for each in _FIELDS)
-"""The fields of ``Hardware`` that a grid changes."""
-
-
-def axes_of(names: Iterable[str]) -> list[Axis]:
-    """Return the axes of a grid."""
-    fields = {each.name: each for each in _FIELDS}
-    return [fields[name] if name in fields else _of_element(name) for name in names]
-
-
-def _of_element(name: str) -> Axis:
-    if name.endswith(BITS):
-        label = name.removesuffix(BITS)
-        return Axis(name, label, "B", f"of {label}")
-    label = name.removesuffix(SIZE)
-    return Axis(name, label, said=label)
-
-
-def pictured(axes: Sequence[Axis]) -> dict[str, Axis]:
-    """Return the axes that size and darken the points of a picture, if there are such.
-
-    They are the first number of ``units``, and the ``capacity`` of L2 or of the first memory.
-    """
-    kinds = (("units", ("num_pes", SIZE)), ("capacity", ("l2_bytes", BITS)))
-    found = {kind: [each for each in axes if each.name.endswith(ends)] for kind, ends in kinds}
-    return {kind: each[0] for kind, each in found.items() if each}

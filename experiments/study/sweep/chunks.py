@@ -57,11 +57,6 @@ VECTOR = "vector"
 Columns = dict[str, list[Any]]
 """``NUMBERS`` and ``VECTOR`` of consecutive cells."""
 
-_SECONDS = 3.0
-_MOST_CHUNKS = 20_000
-# Of a mapper, so that there is something for every process of a small sweep.
-_LEAST_CHUNKS = 32
-_CHUNKS_OF_A_SHARD = 64
 # Cells whose mappings are evaluated again: of a sweep, and of a chunk at least.
 _AGAIN, _LEAST_AGAIN = 20_000, 3
 
@@ -188,26 +183,6 @@ def figures_of(best: Best | None) -> dict[str, Any]:
     figures = (cost.latency_cycles, cost.energy_nj, cost.area_um2, *buffers)
     vector = " ".join(map(str, best.point.tolist()))
     return dict(zip(names, (best.value, best.evaluation, *figures), strict=True)) | {VECTOR: vector}
-
-
-def chunk_sizes(sweep: Sweep, seconds: Mapping[str, float]) -> dict[str, int]:
-    """Return the cells of a chunk by mapper, from the seconds that a cell takes.
-
-    A chunk takes about 3 s, so that claim and record take little of it: more where there would be
-    more than 20,000 chunks, less where a mapper would have fewer than 32.
-    """
-    least = math.ceil(sweep.cells / _MOST_CHUNKS)
-    most = math.ceil(sweep.cells_of_mapper / _LEAST_CHUNKS)
-    return {
-        mapper: max(least, min(int(_SECONDS / seconds[mapper]), most), 1)
-        for mapper in sweep.mappers
-    }
-
-
-def shard_sizes(sweep: Sweep, shards: int) -> dict[str, int]:
-    """Return the cells of a chunk by mapper, the same ones on all machines that share no files."""
-    size = max(sweep.cells_of_mapper // (shards * _CHUNKS_OF_A_SHARD), 1)
-    return dict.fromkeys(sweep.mappers, size)
 
 
 def make_chunks(

@@ -14,7 +14,14 @@ from typing import Any, cast
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.experiments.shell.files import csv_cell, read_each, replacing
+from maestro_env.experiments.shell.files import (
+    csv_cell,
+    read_each,
+    replacing,
+    write_csv,
+    write_text,
+)
+from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.statistics import Floats, iqm
 from maestro_env.experiments.shown.tables import Keyed, Table, figure, named, significant
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
@@ -207,3 +214,14 @@ def _cells(row: dict[str, Any]) -> list[Keyed]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def report(chunks: Sequence[Chunk], directory: Path) -> None:
+    """Write the table of cells and the summary, and print the summary."""
+    results = collect(chunks, directory / TABLE)
+    rows = list(summarize(results))
+    write_csv(directory / "summary.csv", SUMMARY, rows)
+    table = summary_table(results, rows)
+    write_text(directory / "summary.md", table.markdown())
+    table.print()
+    print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")

@@ -32,7 +32,7 @@ from maestro_env.experiments.papers.paper.reach import (
     samples_to_return,
 )
 from maestro_env.experiments.papers.paper.results import CsvRows, grouped, select
-from maestro_env.experiments.search.goals import unique
+from maestro_env.experiments.shell.flags import unique
 from maestro_env.experiments.shown.statistics import Floats
 
 SINGLE = ("ppo", "ppo_box")
