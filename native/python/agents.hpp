@@ -11,8 +11,8 @@
 #include "../agents/elites.hpp"
 #include "../agents/heads.hpp"
 #include "../agents/stateless.hpp"
+#include "arrays.hpp"
 #include "perceptrons.hpp"
-#include "points.hpp"
 #include "pybind.hpp"
 #include "random.hpp"
 

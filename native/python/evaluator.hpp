@@ -11,9 +11,9 @@
 
 #include "../evaluate/batch.hpp"
 #include "../evaluate/models.hpp"
-#include "names.hpp"
+#include "arrays.hpp"
 #include "observation.hpp"
-#include "points.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 #include "space.hpp"
 

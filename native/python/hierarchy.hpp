@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "../hierarchy/model.hpp"
-#include "names.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -10,9 +10,9 @@
 
 #include "../evaluate/batch_of.hpp"
 #include "../hierarchy/model.hpp"
+#include "arrays.hpp"
 #include "evaluator.hpp"
 #include "hierarchy.hpp"
-#include "points.hpp"
 #include "pybind.hpp"
 #include "space.hpp"
 

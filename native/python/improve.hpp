@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "../improve/copies.hpp"
+#include "arrays.hpp"
 #include "evaluator.hpp"
 #include "hierarchy_space.hpp"
 #include "masks.hpp"
 #include "moves.hpp"
-#include "names.hpp"
-#include "points.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 #include "space.hpp"
 

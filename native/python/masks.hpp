@@ -7,9 +7,9 @@
 
 #include "../evaluate/masks.hpp"
 #include "../evaluate/models.hpp"
+#include "arrays.hpp"
 #include "hardware.hpp"
 #include "hierarchy_space.hpp"
-#include "points.hpp"
 #include "pybind.hpp"
 #include "space.hpp"
 

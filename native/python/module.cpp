@@ -11,18 +11,18 @@
 #include "hierarchy_space.hpp"
 #include "improve.hpp"
 #include "masks.hpp"
-#include "names.hpp"
 #include "network.hpp"
 #include "observation.hpp"
 #include "optimum.hpp"
+#include "papers.hpp"
 #include "perceptrons.hpp"
 #include "prior.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 #include "quantised.hpp"
 #include "relaxed.hpp"
 #include "report.hpp"
 #include "space.hpp"
-#include "sparse.hpp"
 
 using namespace gym::python;
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "../improve/moves.hpp"
-#include "names.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

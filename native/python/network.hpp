@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../maestro/csv.hpp"
-#include "names.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

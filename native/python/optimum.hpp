@@ -12,7 +12,7 @@
 #include "../evaluate/batch.hpp"
 #include "../optimum/proof.hpp"
 #include "../optimum/search.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
 #include "pybind.hpp"
 #include "space.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "../perceptrons/perceptrons.hpp"
 #include "../perceptrons/team.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../exact/model.hpp"
-#include "names.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

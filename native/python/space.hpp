@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "../core/map_space.hpp"
-#include "names.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
+#include "problem.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../papers/sparse/products.hpp"
-#include "points.hpp"
+#include "arrays.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {
