@@ -182,9 +182,8 @@ def test_no_rooms_of_the_wing_use_each_other() -> None:
 
 
 def test_no_folder_is_crowded() -> None:
-    folders = [
-        path.parent for package in ("maestro_env", "experiments") for path in sources(package)
-    ]
+    files = [path for package in ("maestro_env", "experiments") for path in sources(package)]
+    folders = {path.parent for path in (*files, *(ROOT / "native").rglob("*.?pp"))}
     full = {str(each): len(list(each.glob("*.*"))) for each in folders if each.name != "commands"}
     assert {folder: files for folder, files in full.items() if files > MOST_FILES} == {}
 

@@ -13,8 +13,6 @@
 #include "../agents/stateless.hpp"
 #include "arrays.hpp"
 #include "perceptrons.hpp"
-#include "pybind.hpp"
-#include "random.hpp"
 
 namespace gym::python {
 

@@ -1,16 +1,40 @@
-// Points as numpy has them: what is accepted, and what is said of what is not.
+// Pybind11, and what numpy hands over: arrays, points, generators of random numbers.
 #pragma once
 
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "../core/map_space.hpp"
-#include "pybind.hpp"
+#include "../core/numpy_order.hpp"
 
 namespace gym::python {
+
+namespace py = pybind11;
+
+template <std::size_t N>
+using Shape = std::array<py::ssize_t, N>;
+
+// In less time than pybind11 takes, which keeps shape and strides on the heap. In C order; the
+// entries have no values yet.
+template <typename T, std::size_t N>
+py::array_t<T, py::array::c_style> new_array(const Shape<N>& shape) {
+  const auto& numpy = py::detail::npy_api::get();
+  PyObject* type = py::dtype::of<T>().release().ptr();
+  PyObject* array = numpy.PyArray_NewFromDescr_(numpy.PyArray_Type_, type, N, shape.data(), nullptr,
+                                                nullptr, 0, nullptr);
+  if (array == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::array_t<T, py::array::c_style>>(array);
+}
 
 using PointArray = py::array_t<std::int32_t, py::array::c_style>;
 
@@ -110,6 +134,16 @@ inline PointArray to_points(const VectorSpace& space, const py::object& values, 
     return number + " points of this space are integers of shape (" + number + ", " +
            std::to_string(width) + ")";
   });
+}
+
+// Of the capsule of a bit generator, which must outlive it. Throws std::invalid_argument for
+// another one.
+inline Random random_of(const py::capsule& bits) {
+  const char* name = bits.name();
+  if (name == nullptr || std::string_view(name) != "BitGenerator") {
+    throw std::invalid_argument("no capsule of a bit generator");
+  }
+  return Random(*bits.get_pointer<BitGenerator>());
 }
 
 }  // namespace gym::python

@@ -1,4 +1,5 @@
-// Batches of points and single mappings, evaluated on behalf of Python.
+// Batches of points and single mappings, evaluated on behalf of Python, and what environments show
+// of them.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +12,9 @@
 
 #include "../evaluate/batch.hpp"
 #include "../evaluate/models.hpp"
+#include "../evaluate/observation.hpp"
 #include "arrays.hpp"
-#include "observation.hpp"
 #include "problem.hpp"
-#include "pybind.hpp"
-#include "space.hpp"
 
 namespace gym::python {
 
@@ -172,6 +171,25 @@ inline void bind_evaluator(py::module_& module) {
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"));
   bind_points(bound);
+}
+
+// float32[N, 4] of float64[N, M].
+inline py::array_t<float> observations_of(const py::array_t<double, py::array::c_style>& rows) {
+  if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(kMetrics)) {
+    throw std::invalid_argument("rows of metrics needed");
+  }
+  py::array_t<float> observations = new_array<float>(Shape<2>{rows.shape(0), kObserved});
+  const auto* row = reinterpret_cast<const Metrics*>(rows.data());
+  float* observation = observations.mutable_data();
+  for (py::ssize_t i = 0; i < rows.shape(0); ++i, observation += kObserved) {
+    observe(row[i], observation);
+  }
+  return observations;
+}
+
+inline void bind_observation(py::module_& module) {
+  module.attr("OBSERVED") = kObserved;
+  module.def("observations", &observations_of, py::arg("metrics"));
 }
 
 }  // namespace gym::python

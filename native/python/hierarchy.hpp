@@ -12,7 +12,6 @@
 #include "../hierarchy/model.hpp"
 #include "arrays.hpp"
 #include "problem.hpp"
-#include "pybind.hpp"
 
 namespace gym::python {
 

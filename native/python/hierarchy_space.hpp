@@ -13,8 +13,7 @@
 #include "arrays.hpp"
 #include "evaluator.hpp"
 #include "hierarchy.hpp"
-#include "pybind.hpp"
-#include "space.hpp"
+#include "problem.hpp"
 
 namespace gym::python {
 

@@ -18,8 +18,6 @@
 #include "masks.hpp"
 #include "moves.hpp"
 #include "problem.hpp"
-#include "pybind.hpp"
-#include "space.hpp"
 
 namespace gym::python {
 

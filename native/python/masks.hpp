@@ -8,10 +8,8 @@
 #include "../evaluate/masks.hpp"
 #include "../evaluate/models.hpp"
 #include "arrays.hpp"
-#include "hardware.hpp"
 #include "hierarchy_space.hpp"
-#include "pybind.hpp"
-#include "space.hpp"
+#include "problem.hpp"
 
 namespace gym::python {
 

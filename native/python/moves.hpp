@@ -14,7 +14,6 @@
 #include "../improve/moves.hpp"
 #include "arrays.hpp"
 #include "problem.hpp"
-#include "pybind.hpp"
 
 namespace gym::python {
 

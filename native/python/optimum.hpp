@@ -13,8 +13,7 @@
 #include "../optimum/proof.hpp"
 #include "../optimum/search.hpp"
 #include "arrays.hpp"
-#include "pybind.hpp"
-#include "space.hpp"
+#include "problem.hpp"
 
 namespace gym::python {
 

@@ -13,7 +13,6 @@
 #include "../perceptrons/perceptrons.hpp"
 #include "../perceptrons/team.hpp"
 #include "arrays.hpp"
-#include "pybind.hpp"
 
 namespace gym::python {
 

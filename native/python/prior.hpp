@@ -13,11 +13,8 @@
 #include "../prior/proposer.hpp"
 #include "../prior/variants.hpp"
 #include "arrays.hpp"
-#include "hardware.hpp"
 #include "moves.hpp"
-#include "pybind.hpp"
-#include "random.hpp"
-#include "space.hpp"
+#include "problem.hpp"
 
 namespace gym::python {
 

@@ -1,8 +1,10 @@
-// Layers and mappings by the names Python has for operators, dimensions and directives.
+// Layers, mappings, accelerators and map spaces, by the names that Python has for them.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,9 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "../core/area_power.hpp"
+#include "../core/hardware.hpp"
 #include "../core/layer.hpp"
 #include "../core/map_space.hpp"
-#include "pybind.hpp"
+#include "../exact/timer.hpp"
+#include "arrays.hpp"
 
 namespace gym::python {
 
@@ -116,6 +121,130 @@ inline void bind_layer(py::module_& module) {
       .def(py::init<const std::string&, const NamedValues&, const NamedValues&>(),
            py::arg("operator"), py::arg("extents"), py::arg("strides"))
       .def("facts", &layer_facts);
+}
+
+inline Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
+                              std::int64_t noc_latency, std::int32_t offchip_bw,
+                              std::optional<std::int64_t> l1_bytes,
+                              std::optional<std::int64_t> l2_bytes, std::int64_t word_bytes,
+                              double mac_nj, double l1_macs, double l2_macs, double noc_macs,
+                              double offchip_macs, double pe_um2, double l1_um2, double l2_um2) {
+  return {num_pes,
+          simd_lanes,
+          noc_bw,
+          noc_latency,
+          offchip_bw,
+          l1_bytes.value_or(kUnlimitedBytes),
+          l2_bytes.value_or(kUnlimitedBytes),
+          word_bytes,
+          {mac_nj, l1_macs, l2_macs, noc_macs, offchip_macs},
+          {pe_um2, l1_um2, l2_um2}};
+}
+
+// Cycles that words take on the network of a level (exact model, E3.4).
+inline std::int64_t network_cycles(const Hardware& hardware, std::int64_t words) {
+  return exact::Network{hardware.noc_bw, hardware.noc_latency}.cycles(words);
+}
+
+inline void bind_hardware(py::module_& module) {
+  const Energies known;
+  py::class_<Hardware>(module, "Hardware")
+      .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
+           py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),
+           py::arg("l2_bytes"), py::arg("word_bytes") = 1, py::arg("mac_nj") = known.mac_nj,
+           py::arg("l1_macs") = known.l1_macs, py::arg("l2_macs") = known.l2_macs,
+           py::arg("noc_macs") = known.noc_macs, py::arg("offchip_macs") = known.offchip_macs,
+           py::arg("pe_um2") = 0.0, py::arg("l1_um2") = 0.0, py::arg("l2_um2") = 0.0);
+  module.def("buffered_area_um2", &buffered_area_um2<double>, py::arg("hardware"),
+             py::arg("l1_bytes"), py::arg("l2_bytes"));
+  module.def("network_cycles", &network_cycles, py::arg("hardware"), py::arg("words"));
+}
+
+// A map space whose mappings are read and written by name.
+class NamedSpace {
+ public:
+  using Factors = py::array_t<std::uint64_t, py::array::c_style>;
+  using ChoiceSpec = std::pair<int, std::vector<std::int32_t>>;
+  using LevelSpec = std::tuple<int, ChoiceSpec, std::vector<ChoiceSpec>>;
+
+  NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
+             const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
+             const ChoiceSpec& cluster)
+      : layer_(layer) {
+    for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
+    for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      const auto& [order, parallel, tiles] = levels[j];
+      space.levels[j] = {order, {parallel.first, parallel.second}, {}};
+      for (const ChoiceSpec& tile : tiles) space.levels[j].tiles.push_back(sizes(tile));
+    }
+    space.cluster = sizes(cluster);
+    clips_.resize(parameters.size());
+    std::iota(clips_.begin(), clips_.end(), py::ssize_t{0});
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const int outer = space.levels[0].tiles[d].column;
+      const int inner = space.levels[1].tiles[d].column;
+      if (inner >= 0 && outer >= 0) clips_[inner] = outer;
+    }
+  }
+
+  std::vector<NamedDirective> decode(const py::object& values) const {
+    const PointArray point = to_point(space, values);
+    require_in_range(Points{space, point.data(), 1});
+    Mapping mapping;
+    space.decode(point.data(), mapping);
+    return layer_.write(mapping);
+  }
+
+  // Numbers that are equal where mappings are: sums of what points choose, inner tiles clipped to
+  // outer ones, times factors.
+  py::array_t<std::uint64_t> identities(const AnyIntegers& points, const Factors& factors) const {
+    const auto width = std::ssize(space.parameters);
+    if (points.ndim() != 2 || points.shape(1) != width || factors.size() != width) {
+      throw std::invalid_argument("points have " + std::to_string(width) + " entries, got " +
+                                  described(points));
+    }
+    auto numbers = new_array<std::uint64_t>(Shape<1>{points.shape(0)});
+    for (py::ssize_t i = 0; i < points.shape(0); ++i) {
+      const std::int64_t* point = points.data(i, 0);
+      std::uint64_t number = 0;
+      for (py::ssize_t j = 0; j < width; ++j) {
+        number += static_cast<std::uint64_t>(std::min(point[j], point[clips_[j]])) * factors.at(j);
+      }
+      numbers.mutable_at(i) = number;
+    }
+    return numbers;
+  }
+
+  MapSpace space;
+
+ private:
+  static Choice sizes(const ChoiceSpec& choice) {
+    for (const std::int32_t size : choice.second) {
+      if (size < 1) throw py::value_error("size " + std::to_string(size) + ": allowed: from 1 on");
+    }
+    return {choice.first, choice.second};
+  }
+
+  NamedLayer layer_;
+  // Of each column the one that clips it: of inner tiles that of the outer one, else itself.
+  std::vector<py::ssize_t> clips_;
+};
+
+inline void bind_space(py::module_& module) {
+  py::class_<NamedSpace>(module, "MapSpace")
+      .def(py::init<const NamedLayer&, const NamedValues&, const std::vector<std::string>&,
+                    const std::array<NamedSpace::LevelSpec, 2>&, const NamedSpace::ChoiceSpec&>(),
+           py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
+           py::arg("cluster"))
+      .def("decode", &NamedSpace::decode, py::arg("point"))
+      .def("identities", &NamedSpace::identities, py::arg("points"), py::arg("factors"))
+      .def(
+          "to_points",
+          [](const NamedSpace& self, const py::object& values, py::ssize_t count) {
+            return to_points(self.space, values, count);
+          },
+          py::arg("values"), py::arg("count"));
 }
 
 }  // namespace gym::python

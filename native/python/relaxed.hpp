@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "../relaxed/program.hpp"
+#include "arrays.hpp"
 #include "hierarchy.hpp"
-#include "pybind.hpp"
 
 namespace gym::python {
 
