@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from maestro_env.mappers.papers.off_policy.learner import JointRows, OffPolicyLearner, Settings
+from maestro_env.mappers.papers.off_policy import JointRows, OffPolicyLearner, Settings
 from maestro_env.mappers.papers.replaying import Learner, ReplayConfig, ReplayMapper
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from maestro_env.mappers.base import setting
-from maestro_env.mappers.papers.off_policy.learner import JointRows, OffPolicyLearner, Settings
+from maestro_env.mappers.papers.off_policy import JointRows, OffPolicyLearner, Settings
 from maestro_env.mappers.papers.replaying import Learner, ReplayConfig, ReplayMapper
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from maestro_env.base.native_learning import COLUMNS, SparseLinks, sparse_links
-from maestro_env.mappers.papers.off_policy.networks import Networks
+from maestro_env.mappers.papers.stacked_networks import Networks
 
 
 class SparseLayer:

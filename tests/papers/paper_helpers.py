@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.experiments.papers.paper.frame import QUICK, Folder, Item, Scale
+from maestro_env.experiments.papers.paper.items import QUICK, Folder, Item, Scale
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal, make_arenas
 from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.windows import Windows

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss, one_hot
 
-from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner, Settings
-from maestro_env.mappers.papers.off_policy.networks import Networks, tensor
+from maestro_env.mappers.papers.off_policy import OffPolicyLearner, Settings
 from maestro_env.mappers.papers.replay.layouts import Batch
+from maestro_env.mappers.papers.stacked_networks import Networks, tensor
 
 Noise = Callable[[int], list[Tensor]]
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
-from maestro_env.mappers.papers.off_policy.networks import Networks, tensor
 from maestro_env.mappers.papers.replay.layouts import Batch
+from maestro_env.mappers.papers.stacked_networks import Networks, tensor
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 
 

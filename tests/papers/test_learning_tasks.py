@@ -15,9 +15,9 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
+from maestro_env.mappers.papers.tasks import TaskError
 from maestro_env.mappers.papers.tasks.foraging import DEFAULT, Foraging
 from maestro_env.mappers.papers.tasks.improving import Improvement
-from maestro_env.mappers.papers.tasks.task import TaskError
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

@@ -12,20 +12,20 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
 
+from maestro_env.mappers.papers import stacked_networks  # noqa: E402
 from maestro_env.mappers.papers.maddpg import Maddpg  # noqa: E402
 from maestro_env.mappers.papers.masac import Masac  # noqa: E402
-from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
-from maestro_env.mappers.papers.off_policy.learner import (  # noqa: E402
+from maestro_env.mappers.papers.off_policy import (  # noqa: E402
     LearnerError,
     OffPolicyLearner,
     Settings,
     collect,
 )
-from maestro_env.mappers.papers.off_policy.networks import (  # noqa: E402
+from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
+from maestro_env.mappers.papers.stacked_networks import (  # noqa: E402
     Heads,
     Networks,
 )
-from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.tasks.physics import PredatorPrey  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -78,7 +78,9 @@ def plain_of(learner: OffPolicyLearner, plain_class: type[Plain]) -> Plain:
 
     def noise(rows: int) -> list[torch.Tensor]:
         shape = len(HEADS), rows, max(map(len, HEADS)), max(COUNTS)
-        gumbel = -torch.empty(shape, dtype=networks.DTYPE).exponential_(generator=stream).log()
+        gumbel = (
+            -torch.empty(shape, dtype=stacked_networks.DTYPE).exponential_(generator=stream).log()
+        )
         return [
             torch.cat([gumbel[agent, :, head, :count] for head, count in enumerate(counts)], dim=1)
             for agent, counts in enumerate(HEADS)
@@ -90,7 +92,7 @@ def plain_of(learner: OffPolicyLearner, plain_class: type[Plain]) -> Plain:
 @pytest.fixture
 def doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adam makes a step of rounding errors where a gradient is hardly more than they are."""
-    monkeypatch.setattr(networks, "DTYPE", torch.float64)
+    monkeypatch.setattr(stacked_networks, "DTYPE", torch.float64)
 
 
 @pytest.mark.usefixtures("doubles")

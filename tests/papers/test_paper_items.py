@@ -20,8 +20,9 @@ from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_folder, searched
 
 from maestro_env.clustering import Samples, cluster
 from maestro_env.experiments.papers.paper import results
-from maestro_env.experiments.papers.paper.frame import FULL, QUICK
 from maestro_env.experiments.papers.paper.items import (
+    FULL,
+    QUICK,
     decomposition,
     fig4,
     fig5,

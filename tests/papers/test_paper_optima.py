@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from paper_helpers import made_up, make_folder, view
 
-from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
+from maestro_env.experiments.papers.paper.items import FULL, QUICK, Folder
 from maestro_env.experiments.papers.paper.items.optima import ITEM
 from maestro_env.experiments.papers.paper.ledger import Run, goal
 from maestro_env.experiments.search.cells import Finished

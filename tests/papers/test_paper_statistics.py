@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
-from maestro_env.experiments.papers.paper.frame import log_spaced
+from maestro_env.experiments.papers.paper.items import log_spaced
 from maestro_env.experiments.papers.paper.items.fig7 import settled
 from maestro_env.experiments.papers.paper.items.overhead import mean_interval, total
 from maestro_env.experiments.papers.paper.items.table3 import leads, times_fewer

@@ -21,9 +21,9 @@ from maestro_env.experiments.papers.replay import profile  # noqa: E402
 from maestro_env.experiments.papers.replay.one_by_one import OneByOne  # noqa: E402
 from maestro_env.experiments.papers.replay.profile import PHASES  # noqa: E402
 from maestro_env.experiments.store.timing import Clock  # noqa: E402
+from maestro_env.mappers.papers import stacked_networks  # noqa: E402
 from maestro_env.mappers.papers.maddpg import Maddpg  # noqa: E402
-from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
-from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner  # noqa: E402
+from maestro_env.mappers.papers.off_policy import OffPolicyLearner  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch, Joint2Replay  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
@@ -122,7 +122,7 @@ def test_work_within_work_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_networks_one_by_one_learn_what_stacked_ones_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to rounding, if neither draws noise: they draw it in another order."""
-    monkeypatch.setattr(networks, "DTYPE", torch.float64)
+    monkeypatch.setattr(stacked_networks, "DTYPE", torch.float64)
     monkeypatch.setattr(OffPolicyLearner, "_noisy", lambda _, logits: logits)
     agents, size, rng = 3, 16, np.random.default_rng(0)
 

@@ -17,10 +17,10 @@ pytest.importorskip("torch", reason="needs the extra rl")
 from maestro_env.experiments.papers.replay.sample import Worth, worth
 from maestro_env.experiments.papers.replay.train import difference, standard_errors, tables
 from maestro_env.experiments.papers.replay.training import Setup, Trained, Training
-from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
+from maestro_env.mappers.papers.off_policy import OffPolicyLearner
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import make_sampler
-from maestro_env.mappers.papers.tasks.task import EPISODE
+from maestro_env.mappers.papers.tasks import EPISODE
 
 SMALL = ("train", "--agents=2", "--batch=8", "--episodes=16", "--seeds=2", "--capacity=300")
 TINY = Setup("navigation", 2, "masac", "neighbour_literal", 8, 0, 24, 200, 300, "float32")

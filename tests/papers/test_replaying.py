@@ -19,7 +19,7 @@ from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.archive import Archive
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.papers.maddpg import Maddpg
-from maestro_env.mappers.papers.off_policy.learner import Settings
+from maestro_env.mappers.papers.off_policy import Settings
 from maestro_env.mappers.papers.replaying import Choosing, Episodes, Improving, ReplayConfig, _Team
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

@@ -30,7 +30,7 @@ from maestro_env.experiments.papers.sparse.agent_training import (  # noqa: E402
 )
 from maestro_env.experiments.papers.sparse.agents import kept  # noqa: E402
 from maestro_env.experiments.store import timing  # noqa: E402
-from maestro_env.mappers.papers.tasks.task import Task  # noqa: E402
+from maestro_env.mappers.papers.tasks import Task  # noqa: E402
 from maestro_env.mappers.papers.value_based.checkpoint import (  # noqa: E402
     AgentsCheckpoint,
     AgentsError,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.base.native_learning import COLUMNS, sparse_links  # noqa: E402
-from maestro_env.mappers.papers.off_policy.networks import Networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.sparse_networks import FlopMeter, SparseNetworks  # noqa: E402
+from maestro_env.mappers.papers.stacked_networks import Networks  # noqa: E402
 from maestro_env.mappers.papers.value_based.qmix import Qmix  # noqa: E402
 from maestro_env.mappers.papers.value_based.settings import Settings  # noqa: E402
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env.mappers.papers.tasks import EPISODE, Task, TaskError
 from maestro_env.mappers.papers.tasks.physics import (
     DIRECTIONS,
     Bodies,
@@ -18,7 +19,6 @@ from maestro_env.mappers.papers.tasks.physics import (
     World,
     boundary_penalty,
 )
-from maestro_env.mappers.papers.tasks.task import EPISODE, Task, TaskError
 
 MAKERS = {
     "predator_prey": partial(PredatorPrey, predators=3),

@@ -16,9 +16,9 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from plain_value_based import Plain, modules  # noqa: E402
 
 from maestro_env.base.errors import UnknownNameError  # noqa: E402
-from maestro_env.mappers.papers.off_policy import networks  # noqa: E402
+from maestro_env.mappers.papers import stacked_networks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch, ReplayError  # noqa: E402
-from maestro_env.mappers.papers.tasks.task import Task  # noqa: E402
+from maestro_env.mappers.papers.tasks import Task  # noqa: E402
 from maestro_env.mappers.papers.value_based.episodes import Episodes, play  # noqa: E402
 from maestro_env.mappers.papers.value_based.learner import (  # noqa: E402
     ValueLearner,
@@ -79,7 +79,7 @@ def apart(batch: Batch) -> list[Batch]:
 
 @pytest.fixture
 def doubles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "DTYPE", torch.float64)
+    monkeypatch.setattr(stacked_networks, "DTYPE", torch.float64)
 
 
 @pytest.mark.usefixtures("doubles")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.experiments.papers.paper.frame import FULL, QUICK, Folder
+from maestro_env.experiments.papers.paper.items import FULL, QUICK, Folder
 from maestro_env.experiments.papers.paper.ledger import Run, in_turn, open_runs, run_rest
 from maestro_env.experiments.papers.paper.page import ABOUT, write_about, write_page
 from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags, unique

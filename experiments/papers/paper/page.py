@@ -14,7 +14,7 @@ import numpy as np
 from jinja2 import TemplateError
 
 from maestro_env.experiments.pages.writer import templates
-from maestro_env.experiments.papers.paper.frame import Folder
+from maestro_env.experiments.papers.paper.items import Folder
 from maestro_env.experiments.papers.paper.ledger import Finished, Run
 from maestro_env.experiments.papers.paper.reach import everywhere, tally
 from maestro_env.experiments.shell.files import (

@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from maestro_env.experiments.papers.paper.frame import Lines
+from maestro_env.experiments.papers.paper.items import Lines
 from maestro_env.experiments.papers.paper.ledger import Arena
 from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows, CsvTable, grouped, pivot
 from maestro_env.experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval

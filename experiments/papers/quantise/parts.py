@@ -32,7 +32,7 @@ try:
     from stable_baselines3.common.policies import ActorCriticPolicy
 
     from maestro_env.mappers.agents.networks import NetworkAgents
-    from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
+    from maestro_env.mappers.papers.off_policy import OffPolicyLearner
     from maestro_env.mappers.ppo import FusedPolicy
     from maestro_env.mappers.prior_adapted import AdaptedPriorMapper
 except ModuleNotFoundError as error:

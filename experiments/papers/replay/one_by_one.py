@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from maestro_env.mappers.papers.maddpg import Maddpg
-from maestro_env.mappers.papers.off_policy.learner import JointRows
-from maestro_env.mappers.papers.off_policy.networks import Networks, Optimiser, tensor
+from maestro_env.mappers.papers.off_policy import JointRows
+from maestro_env.mappers.papers.stacked_networks import Networks, Optimiser, tensor
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 from maestro_env.mappers.parts.threads import one_thread
 

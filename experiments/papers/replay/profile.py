@@ -36,7 +36,7 @@ from maestro_env.mappers.papers.tasks.physics import PredatorPrey
 
 try:
     from maestro_env.experiments.papers.replay.one_by_one import OneByOne
-    from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner, collect
+    from maestro_env.mappers.papers.off_policy import OffPolicyLearner, collect
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env replay profile", str(error.name), "rl") from error
 

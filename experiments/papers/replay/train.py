@@ -33,8 +33,8 @@ from maestro_env.experiments.shown.statistics import Floats, has_interval, strat
 from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.running import run_setups
 from maestro_env.mappers.papers.replay.layouts import DTYPES
+from maestro_env.mappers.papers.tasks import EPISODE
 from maestro_env.mappers.papers.tasks.physics import DIRECTIONS
-from maestro_env.mappers.papers.tasks.task import EPISODE
 
 # Learners give no errors that rows could be ranked by.
 SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}

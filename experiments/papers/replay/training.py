@@ -23,12 +23,12 @@ from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers.papers.replay.layouts import Batch, Fields, Replay, make_replay
 from maestro_env.mappers.papers.replay.samplers import Sampler
+from maestro_env.mappers.papers.tasks import EPISODE, Task
 from maestro_env.mappers.papers.tasks.physics import DIRECTIONS, Navigation, PredatorPrey
-from maestro_env.mappers.papers.tasks.task import EPISODE, Task
 from maestro_env.mappers.parts.arrays import Floats32
 
 if TYPE_CHECKING:
-    from maestro_env.mappers.papers.off_policy.learner import OffPolicyLearner
+    from maestro_env.mappers.papers.off_policy import OffPolicyLearner
 
 COPIES = 4
 LAST = 1000
@@ -212,7 +212,7 @@ def _replay(setup: Setup, task: Task, capacity: int) -> Replay:
 
 def _episodes(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield an episode of every copy, for ever: the rows of one copy after those of the other."""
-    from maestro_env.mappers.papers.off_policy.learner import collect
+    from maestro_env.mappers.papers.off_policy import collect
 
     steps = collect(task, learner, rng)
     while True:

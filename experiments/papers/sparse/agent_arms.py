@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.mappers.papers.tasks.task import Task
+from maestro_env.mappers.papers.tasks import Task
 
 try:
     from maestro_env.mappers.papers.value_based.episodes import RECENT

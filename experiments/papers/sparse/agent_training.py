@@ -28,9 +28,9 @@ from maestro_env.experiments.papers.sparse.agent_arms import (
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
 from maestro_env.experiments.store.records import Measured, Show
+from maestro_env.mappers.papers.tasks import Task
 from maestro_env.mappers.papers.tasks.foraging import Foraging
 from maestro_env.mappers.papers.tasks.improving import Improvement
-from maestro_env.mappers.papers.tasks.task import Task
 from maestro_env.mappers.papers.value_based.checkpoint import (
     AgentsCheckpoint,
     AgentsError,

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.mappers.papers.tasks.task import Task, TaskError
+from maestro_env.mappers.papers.tasks import Task, TaskError
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 DEFAULT = "Foraging-8x8-2p-2f-coop-v3"

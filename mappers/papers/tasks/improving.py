@@ -8,7 +8,7 @@ from maestro_env.environments.improvement import draw_starts
 from maestro_env.environments.task import Task as MappingTask
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mappers.papers.tasks.task import EPISODE, Task, require_counts
+from maestro_env.mappers.papers.tasks import EPISODE, Task, require_counts
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 from maestro_env.mappers.parts.operators import JointMoves
 from maestro_env.mapspace.space import Points

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.mappers.papers.tasks.task import Task, require_counts
+from maestro_env.mappers.papers.tasks import Task, require_counts
 from maestro_env.mappers.parts.arrays import Booleans, Floats, Floats32, Integers
 
 DIRECTIONS: Floats = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]], dtype=np.float64)

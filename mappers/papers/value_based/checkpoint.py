@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.mappers.papers.off_policy.networks import Networks
+from maestro_env.mappers.papers.stacked_networks import Networks
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 from maestro_env.mappers.papers.value_based.qmix import Course
 from maestro_env.mappers.papers.value_based.settings import Settings

@@ -13,7 +13,7 @@ from maestro_env.mappers.papers.replay.layouts import (
     Replay,
     ReplayError,
 )
-from maestro_env.mappers.papers.tasks.task import Task
+from maestro_env.mappers.papers.tasks import Task
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
 
 Acting = Callable[[Sequence[Floats32]], Integers]

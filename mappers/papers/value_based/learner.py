@@ -12,7 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from maestro_env.mappers.papers.off_policy.networks import (
+from maestro_env.mappers.papers.replay.layouts import Batch
+from maestro_env.mappers.papers.sparse_networks import FlopMeter
+from maestro_env.mappers.papers.stacked_networks import (
     NEVER,
     Heads,
     Networks,
@@ -20,8 +22,6 @@ from maestro_env.mappers.papers.off_policy.networks import (
     padded,
     tensor,
 )
-from maestro_env.mappers.papers.replay.layouts import Batch
-from maestro_env.mappers.papers.sparse_networks import FlopMeter
 from maestro_env.mappers.papers.value_based.settings import KERNELS, Settings
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 from maestro_env.mappers.parts.sparse_topology import Matrix, Topology, cosine_share

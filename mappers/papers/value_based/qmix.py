@@ -10,8 +10,8 @@ import numpy as np
 from torch import Tensor
 from torch.nn.functional import elu
 
-from maestro_env.mappers.papers.off_policy.networks import Networks
 from maestro_env.mappers.papers.sparse_networks import FlopMeter
+from maestro_env.mappers.papers.stacked_networks import Networks
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 from maestro_env.mappers.papers.value_based.settings import Settings
 

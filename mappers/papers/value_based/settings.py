@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.mappers.papers.off_policy.networks import Networks
 from maestro_env.mappers.papers.sparse_networks import SparseNetworks
+from maestro_env.mappers.papers.stacked_networks import Networks
 
 WORTHS = ("max", "soft_mellowmax")
 """Worth of a next state: the largest value, or Soft Mellowmax."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from maestro_env.experiments.papers.paper.frame import (
+from maestro_env.experiments.papers.paper.items import (
     FilledFolder,
     Folder,
     Item,

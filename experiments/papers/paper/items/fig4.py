@@ -13,7 +13,7 @@ import numpy as np
 from maestro_env.clustering import AGENTS, Clustering, Dependence, Samples, cluster
 from maestro_env.clustering.algorithm import stability
 from maestro_env.clustering.groups import agglomerate, cut_at, cut_to_agents
-from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines
+from maestro_env.experiments.papers.paper.items import FilledFolder, Folder, Item, Lines
 from maestro_env.experiments.papers.paper.ledger import Run, samples_of
 from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows
 from maestro_env.experiments.shown.clustering import draw_clustering

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.experiments.papers.paper import results
-from maestro_env.experiments.papers.paper.frame import (
+from maestro_env.experiments.papers.paper.items import (
     FilledFolder,
     Folder,
     Item,

@@ -11,7 +11,7 @@ import numpy as np
 
 from maestro_env.evaluation.status import OK
 from maestro_env.experiments.papers.paper import results
-from maestro_env.experiments.papers.paper.frame import (
+from maestro_env.experiments.papers.paper.items import (
     FilledFolder,
     Folder,
     Item,

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from maestro_env.evaluation.models import MODELS
-from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines, Scale
-from maestro_env.experiments.papers.paper.items import marl_paper, table3
+from maestro_env.experiments.papers.paper.items import (
+    FilledFolder,
+    Folder,
+    Item,
+    Lines,
+    Scale,
+    marl_paper,
+    table3,
+)
 from maestro_env.experiments.papers.paper.items.table3 import (
     MAPPERS,
     MARL,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.clustering import cluster
-from maestro_env.experiments.papers.paper.frame import (
+from maestro_env.experiments.papers.paper.items import (
     FilledFolder,
     Folder,
     Item,

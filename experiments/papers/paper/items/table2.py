@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines
+from maestro_env.experiments.papers.paper.items import FilledFolder, Folder, Item, Lines
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 

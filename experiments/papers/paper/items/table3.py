@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.evaluation.models import MODELS
-from maestro_env.experiments.papers.paper.frame import FilledFolder, Folder, Item, Lines, Scale
+from maestro_env.experiments.papers.paper.items import FilledFolder, Folder, Item, Lines, Scale
 from maestro_env.experiments.papers.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Run
 from maestro_env.experiments.papers.paper.ratios import (
     RATIO_COLUMNS,

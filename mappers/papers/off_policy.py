@@ -8,22 +8,27 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
 
-from maestro_env.base.errors import MaestroEnvError
-from maestro_env.mappers.papers.off_policy.networks import (
-    Heads,
-    Networks,
-    Optimiser,
-    padded,
-    tensor,
-)
+from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 from maestro_env.mappers.papers.replay.layouts import Batch
-from maestro_env.mappers.papers.tasks.task import Task
+from maestro_env.mappers.papers.tasks import Task
 from maestro_env.mappers.parts.arrays import Floats, Floats32, Integers
-from maestro_env.mappers.parts.threads import one_thread
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.nn.functional import pad
+
+    from maestro_env.mappers.papers.stacked_networks import (
+        Heads,
+        Networks,
+        Optimiser,
+        padded,
+        tensor,
+    )
+    from maestro_env.mappers.parts.threads import one_thread
+except ModuleNotFoundError as error:
+    raise MissingExtraError("maestro_env.mappers.papers", str(error.name), "rl") from error
 
 
 class LearnerError(MaestroEnvError, ValueError):
