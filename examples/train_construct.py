@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from train_transfer import Agent, copies_of, train
 
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.prior.proposals import DECISIONS, FEATURES, OPTIONS
 
 WIDTH = 64

@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from maestro_env.environments.making import parallel_env as parallel_env
     from maestro_env.environments.making import parallel_improve_env as parallel_improve_env
     from maestro_env.environments.vector import MaestroVectorEnv as MaestroVectorEnv
-    from maestro_env.evaluation.context import CONTEXT as CONTEXT
-    from maestro_env.evaluation.cost import METRICS as METRICS
-    from maestro_env.evaluation.cost import Cost as Cost
+    from maestro_env.evaluation.cost_and_status import METRICS as METRICS
+    from maestro_env.evaluation.cost_and_status import STATUSES as STATUSES
+    from maestro_env.evaluation.cost_and_status import Cost as Cost
+    from maestro_env.evaluation.cost_and_status import Rows as Rows
     from maestro_env.evaluation.evaluator import Batch as Batch
     from maestro_env.evaluation.evaluator import Best as Best
     from maestro_env.evaluation.evaluator import Evaluator as Evaluator
@@ -52,11 +53,10 @@ if TYPE_CHECKING:
     from maestro_env.evaluation.models import find_model as find_model
     from maestro_env.evaluation.objectives import OBJECTIVES as OBJECTIVES
     from maestro_env.evaluation.objectives import Objective as Objective
+    from maestro_env.evaluation.objectives import ObjectiveFunction as ObjectiveFunction
     from maestro_env.evaluation.objectives import find_objective as find_objective
-    from maestro_env.evaluation.optimisers import ObjectiveFunction as ObjectiveFunction
+    from maestro_env.evaluation.observations_and_rewards import CONTEXT as CONTEXT
     from maestro_env.evaluation.problem import Problem as Problem
-    from maestro_env.evaluation.status import STATUSES as STATUSES
-    from maestro_env.evaluation.status import Rows as Rows
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.mapspace.mapping import Level as Level
@@ -89,8 +89,8 @@ _HOME = {
     "Best": "evaluation.evaluator",
     "BudgetError": "base.errors",
     "BudgetExceededError": "base.errors",
-    "CONTEXT": "evaluation.context",
-    "Cost": "evaluation.cost",
+    "CONTEXT": "evaluation.observations_and_rewards",
+    "Cost": "evaluation.cost_and_status",
     "CostModel": "evaluation.models",
     "EnvError": "base.errors",
     "Evaluator": "evaluation.evaluator",
@@ -104,7 +104,7 @@ _HOME = {
     "Level": "mapspace.mapping",
     "Limits": "optimum.solving",
     "Loop": "mapspace.mapping",
-    "METRICS": "evaluation.cost",
+    "METRICS": "evaluation.cost_and_status",
     "MODELS": "evaluation.models",
     "MaestroConstructEnv": "environments.constructing",
     "MaestroEnv": "environments.env",
@@ -123,15 +123,15 @@ _HOME = {
     "NetworkError": "base.errors",
     "OBJECTIVES": "evaluation.objectives",
     "Objective": "evaluation.objectives",
-    "ObjectiveFunction": "evaluation.optimisers",
+    "ObjectiveFunction": "evaluation.objectives",
     "OptimumError": "optimum.search",
     "OptimumSearch": "optimum.search",
     "PRESETS": "accelerators.hardware",
     "Parameter": "mapspace.parameter",
     "Problem": "evaluation.problem",
-    "Rows": "evaluation.status",
+    "Rows": "evaluation.cost_and_status",
     "SCHEMAS": "mapspace.space",
-    "STATUSES": "evaluation.status",
+    "STATUSES": "evaluation.cost_and_status",
     "Schema": "mapspace.space",
     "Solution": "optimum.solving",
     "TECHNOLOGIES": "accelerators.technologies",

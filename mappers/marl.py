@@ -12,7 +12,7 @@ import numpy as np
 from maestro_env.base.native_learning import redrawn
 from maestro_env.clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.rewards import first_observation
+from maestro_env.evaluation.observations_and_rewards import first_observation
 from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.grouping import GroupedMapper
 from maestro_env.mappers.agents.stateless import FusedAgents, StatelessAgents

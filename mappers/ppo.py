@@ -21,7 +21,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.native_learning import Perceptrons, perceptrons
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.rewards import REWARDS
+from maestro_env.evaluation.observations_and_rewards import REWARDS
 from maestro_env.mappers.base import Mapper, SettingError, setting
 from maestro_env.mappers.parts.arrays import Floats32, Integers
 

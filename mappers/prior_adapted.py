@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import MapSpaceError, MissingExtraError
-from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.observations_and_rewards import context
 from maestro_env.evaluation.problem import require
 from maestro_env.mappers.base import setting
 from maestro_env.mappers.parts.arrays import Floats

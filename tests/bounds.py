@@ -15,10 +15,10 @@ import numpy as np
 from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 

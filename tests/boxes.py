@@ -15,9 +15,9 @@ from bounds import random_layer, random_machine
 from technology_helpers import random_technology
 
 from maestro_env import _native
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
     Facts,

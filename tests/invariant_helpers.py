@@ -11,7 +11,7 @@ from row_reader import read_layer
 from simulator import touched
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace

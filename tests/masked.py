@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer

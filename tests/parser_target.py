@@ -10,7 +10,7 @@ from pathlib import Path
 from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.base.m_file import ReferenceDeath, parse, parse_hardware
 from maestro_env.compat.evaluation import equal_nocs, evaluate_exact, run
-from maestro_env.evaluation.status import STATUSES
+from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.finding import EXAMPLES, parse_layer
 

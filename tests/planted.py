@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from maestro_env._native import METRICS
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost, Rows
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.prior.file import PriorFile, Widths, shapes
 
 WIDTHS = Widths(hidden=64, mixed=64)

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import MapSpace, Problem, find_hardware, find_layer, find_objective
+from maestro_env.evaluation.cost_and_status import OK, Rows
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.status import OK, Rows
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import Points

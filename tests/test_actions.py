@@ -18,8 +18,8 @@ from maestro_env.environments.actions import ACTIONS, binned
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.information import NOT_EVALUATED
 from maestro_env.environments.making import make_vector_env
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 
 SMALL = "gemm:M=3,N=4,K=5"
 TWO = ["gemm:M=3,N=40,K=5", "gemm:M=30,N=4,K=5"]

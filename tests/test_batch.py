@@ -22,10 +22,10 @@ from two_levels import MODELS
 from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
+from maestro_env.evaluation.cost_and_status import OK, STATUSES, Rows
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK, STATUSES, Rows
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import Layer
 

@@ -17,7 +17,7 @@ from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import bo, make_mapper
 from maestro_env.mappers.bo import Features, Forest, GaussianProcess, expected_improvement, features

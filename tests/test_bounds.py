@@ -15,8 +15,8 @@ from map_space_helpers import column
 from two_levels import MODELS
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer

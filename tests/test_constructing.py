@@ -17,8 +17,8 @@ from maestro_env.base.errors import ArgumentTypeError, EnvError, MapSpaceError
 from maestro_env.environments.constructing import MaestroConstructEnv
 from maestro_env.environments.information import INFOS
 from maestro_env.environments.named import CONSTRUCTED
-from maestro_env.evaluation.context import CONTEXT
-from maestro_env.evaluation.status import OK
+from maestro_env.evaluation.cost_and_status import OK
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import DECISIONS, FEATURES, OPTIONS, STATE, Proposer
 

@@ -11,8 +11,8 @@ from maestro_env import CONTEXT, Hardware, MaestroEnv, find_layer
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED
 from maestro_env.base.errors import EnvError, MaestroEnvError, UnknownNameError
 from maestro_env.environments.making import make_vector_env
-from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
+from maestro_env.evaluation.observations_and_rewards import context
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import nest
 

@@ -23,7 +23,7 @@ pytest.importorskip("pyarrow", reason="needs the extra data")
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer, mappers
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import SPLITS, open_dataset
-from maestro_env.evaluation.cost import unit_of
+from maestro_env.evaluation.cost_and_status import unit_of
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.dataset import writer
 from maestro_env.experiments.search.searches import Recorder, run_search

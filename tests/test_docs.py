@@ -20,10 +20,9 @@ from maestro_env import clustering, mappers
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import OK, STATUSES, Cost
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.experiments.shell import cli
 from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mapspace.mapping import Level, Loop, Mapping

@@ -20,11 +20,10 @@ from maestro_env.base.errors import LayerError, MaestroEnvError, UnknownNameErro
 from maestro_env.environments.actions import ACTIONS
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.information import INFOS, NOT_EVALUATED
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import OK, STATUSES, Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.observations_and_rewards import REWARDS
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.workloads.layer import Layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from maestro_env import MaestroEnv, MaestroVectorEnv, known_optimum
-from maestro_env.evaluation.status import STATUSES
+from maestro_env.evaluation.cost_and_status import STATUSES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is out of date:DeprecationWarning")
 

@@ -14,7 +14,7 @@ from row_reader import static_status
 
 from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.compat.program import main
-from maestro_env.evaluation.status import STATUSES
+from maestro_env.evaluation.cost_and_status import STATUSES
 
 # --- Reference rows -----------------------------------------------------------------------------
 

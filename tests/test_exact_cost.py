@@ -11,9 +11,8 @@ from exact_reference import Row, reference, row_of
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.compat.evaluation import evaluate_exact
-from maestro_env.evaluation.cost import ClusterBuffers, Cost
+from maestro_env.evaluation.cost_and_status import STATUSES, ClusterBuffers, Cost
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.finding import find_layer

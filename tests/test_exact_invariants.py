@@ -16,7 +16,7 @@ from invariant_helpers import DISTINCT, MACHINES, cost_of, deep, moved, points, 
 from test_exact_sweep import broken
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace

@@ -12,9 +12,9 @@ from invariant_helpers import MACHINES, words_of
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.finding import all_layers

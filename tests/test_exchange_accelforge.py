@@ -10,7 +10,7 @@ import accelforge_oracle
 import pytest
 from gate import few
 
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.exchange import to_accelforge
 
 DATA = json.loads((Path(__file__).parent / "data" / "accelforge_gemms.json").read_text())

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mapper_helpers import Recorder, problem
 
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.fronts import (
     Front,
     FrontEvaluator,
@@ -19,7 +20,6 @@ from maestro_env.evaluation.fronts import (
     totals_of,
 )
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK
 from maestro_env.mappers import make_mapper
 
 pairs = st.tuples(st.integers(1, 12), st.integers(1, 12))

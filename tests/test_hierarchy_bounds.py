@@ -28,7 +28,7 @@ from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.errors import LayerError
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
 from maestro_env.hierarchy.bounds import Bounds, lower_bound

@@ -23,9 +23,9 @@ from maestro_env.base.errors import (
 )
 from maestro_env.environments.making import make_vector_env
 from maestro_env.environments.task import text_of
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.evaluation.status import OK, STATUSES
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.models import make_problems
 from maestro_env.workloads.finding import find_layer
 

@@ -29,12 +29,11 @@ from maestro_env.base.errors import (
     ModelError,
     UnknownNameError,
 )
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS, OK, STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mapspace.hierarchy_space import HierarchySpace

@@ -17,7 +17,7 @@ import pytest
 
 import maestro_env
 from maestro_env import _native
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.mappers import MAPPERS
 
 ROOT = Path(__file__).parents[1]

@@ -23,8 +23,8 @@ from maestro_env.base.errors import (
 from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.environments.information import INFOS
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 

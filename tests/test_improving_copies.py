@@ -15,8 +15,8 @@ from gymnasium.wrappers import vector as wrappers
 from maestro_env.base.errors import EnvError, UnknownNameError
 from maestro_env.environments.improving import MaestroImproveVectorEnv
 from maestro_env.environments.making import make_improve_vector_env
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.status import OK
 
 MANY = "maestro_env/transfer-train-v1"
 ONE = "maestro_env/edge-resnet18_l2-edp-v1"

@@ -18,7 +18,7 @@ from maestro_env.accelerators.accelerator import HELD_HARDWARE
 from maestro_env.base.errors import EnvError, MaestroEnvError, ModelError, UnknownNameError
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.named import CONTEXTS
-from maestro_env.evaluation.status import OK
+from maestro_env.evaluation.cost_and_status import OK
 
 ID = "MaestroImprove-v1"
 EDGE = {"layer": "resnet18_l2", "hardware": "edge"}

@@ -12,9 +12,9 @@ from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,

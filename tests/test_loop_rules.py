@@ -28,12 +28,11 @@ from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarc
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError
 from maestro_env.environments.moves import moves_of
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS, OK, STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape, broken_rule

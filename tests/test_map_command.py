@@ -19,7 +19,7 @@ from prior_helpers import random_file
 from run_helpers import contents
 
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.search.library import add_to_library, find_library, read_library
 from maestro_env.experiments.store import pool

@@ -23,9 +23,9 @@ from mapper_helpers import (
 )
 
 from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mappers import make_mapper, own_mappers
 from maestro_env.mapspace.space import Points
 

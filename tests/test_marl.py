@@ -12,8 +12,8 @@ from run_helpers import load, run
 
 from maestro_env._native import METRICS
 from maestro_env.clustering import AgentGroups
+from maestro_env.evaluation.cost_and_status import STATUSES, Rows
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.stateless import StatelessAgents
 from maestro_env.mappers.agents.team import Heads

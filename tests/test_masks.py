@@ -17,10 +17,10 @@ from two_levels import MODELS
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

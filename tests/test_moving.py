@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from maestro_env.environments.moves import moves_of
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import Points
 from maestro_env.models import make_problems

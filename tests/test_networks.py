@@ -25,7 +25,7 @@ from team_helpers import (
 )
 from torch import nn
 
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.mappers.agents.networks import NetworkAgents
 from maestro_env.mappers.agents.team import Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers

@@ -26,9 +26,9 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.env import MaestroEnv
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, Problem
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.experiments.commands.optima import Config as OptimaConfig
 from maestro_env.experiments.commands.optima import cells_of
 from maestro_env.experiments.store.claims import Claim

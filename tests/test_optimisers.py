@@ -12,9 +12,9 @@ from map_space_helpers import spaces, spaces_and_points
 from mapper_helpers import every_model
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -8,7 +8,7 @@ from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace

@@ -17,9 +17,9 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import AnyProblem
+from maestro_env.evaluation.cost_and_status import Rows
 from maestro_env.evaluation.models import MODELS, CostModel
 from maestro_env.evaluation.problem import AUTO
-from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models import Room

@@ -19,9 +19,9 @@ from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.base.errors import BudgetError
-from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.observations_and_rewards import CONTEXT, SPANS, context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace

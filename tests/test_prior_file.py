@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prior_helpers import random_file
 
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.prior.file import (
     MOST_BYTES,
     SHIPPED,

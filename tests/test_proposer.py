@@ -14,11 +14,11 @@ from maestro_env import _native
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.evaluation.context import CONTEXT, context
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.observations_and_rewards import CONTEXT, context
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.prior.file import shapes
 from maestro_env.prior.proposals import Networks, Proposer

@@ -11,9 +11,9 @@ from mapper_helpers import CASES, SPENDERS, TRACES, Recorder, every_mapper, prob
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.status import OK
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.marl import _MarlSearch

@@ -20,10 +20,10 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.parallelism import fitting_threads
 from maestro_env.environments.making import make_vector_env
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.observations_and_rewards import observation
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.rewards import observation
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 

@@ -27,10 +27,10 @@ from maestro_env.base.errors import (
     quoted,
 )
 from maestro_env.compat.program import main
+from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

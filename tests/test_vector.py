@@ -30,11 +30,11 @@ from maestro_env.environments.actions import ACTIONS
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.information import INFOS, NOT_EVALUATED, OBSERVATIONS
 from maestro_env.environments.vector import MaestroVectorEnv
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.observations_and_rewards import REWARDS
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

@@ -12,10 +12,10 @@ from map_space_helpers import column, layers
 from mapper_helpers import every_model
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.cost_and_status import OK, STATUSES, Rows, violations
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK, STATUSES, Rows, violations
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

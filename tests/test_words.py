@@ -18,10 +18,9 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS, OK
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.experiments.commands.verify.certificate.check import verify as check
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify

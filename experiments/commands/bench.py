@@ -23,10 +23,10 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.parallelism import processors
+from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.evaluation.models import MODELS, models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.experiments.search.searches import Recorder
 from maestro_env.experiments.shell.files import ensure_directory, refuse_irregular, write_json
 from maestro_env.experiments.shell.flags import option

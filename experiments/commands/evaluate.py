@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model, models_with
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import AUTO, Problem
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, Format, format_by_ending, unsaid
 from maestro_env.experiments.search.mapping_files import (
     MappingConfig,

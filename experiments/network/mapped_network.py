@@ -13,7 +13,7 @@ import numpy as np
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.real_units import RealFigures
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.fronts import Front, Powers, front_of_choices, least_product
 from maestro_env.experiments.network.layer_search import SearchedLayer
 from maestro_env.experiments.pages.sections import Choice, Curve, Found, Section, distinct

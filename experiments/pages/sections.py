@@ -13,7 +13,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import ModelError
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.printed_result import within

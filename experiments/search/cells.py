@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.experiments.search.goals import Goal, goal_directory
 from maestro_env.experiments.search.searches import Recorder, run_search
 from maestro_env.experiments.search.windows import Windows, from_entry, to_entry, windows_of

@@ -21,6 +21,7 @@ from maestro_env.base.checks import (
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, quoted
 
 TENSORS = ("input", "filter", "output")
+"""The tensors of a layer, in the order that arrays have them."""
 
 _UNLIMITED = float("inf")
 _MAX_BITS = 2**53

@@ -24,7 +24,12 @@ from maestro_env.datasets.parquet import (
 )
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.task import in_texts
-from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
+from maestro_env.evaluation.observations_and_rewards import (
+    MOST_REWARDED,
+    REWARDS,
+    Observations,
+    observation,
+)
 from maestro_env.mapspace.space import Points
 
 try:

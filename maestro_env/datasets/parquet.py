@@ -18,9 +18,8 @@ import numpy as np
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import look_up
 from maestro_env.base.errors import ArgumentTypeError, MaestroEnvError, MissingExtraError, quoted
-from maestro_env.evaluation.cost import METRICS, unit_of
+from maestro_env.evaluation.cost_and_status import METRICS, STATUSES, Rows, unit_of
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.mapspace.space import MapSpace, Points, Space
 from maestro_env.workloads.layer import Layer
 

@@ -21,8 +21,8 @@ from maestro_env.environments.task import Accelerators, Task, drawn_task, make_t
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.evaluation.problem import AUTO, require
-from maestro_env.evaluation.rewards import Observations
 from maestro_env.prior.proposals import OPTIONS, Proposer
 from maestro_env.workloads.layer import Layer
 

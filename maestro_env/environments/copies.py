@@ -20,7 +20,7 @@ from maestro_env.environments.information import NO_FIGURES, NOT_EVALUATED, full
 from maestro_env.environments.task import Task, chosen_tasks
 from maestro_env.environments.vector import MaestroVectorEnv, masked
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.mapspace.space import Points
 
 Integers = NDArray[np.int64]

@@ -35,11 +35,11 @@ from maestro_env.environments.task import (
     make_tasks,
     require_episode_length,
 )
+from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.observations_and_rewards import MOST_REWARDED, REWARDS, Observations
 from maestro_env.evaluation.problem import AUTO, require
-from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.workloads.layer import Layer
 
 

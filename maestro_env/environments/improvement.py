@@ -16,10 +16,9 @@ from maestro_env.base.errors import EnvError, UnknownNameError
 from maestro_env.environments.moves import MoveSet, moves_of
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.any_problem import NativeProblem
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.cost_and_status import OK
+from maestro_env.evaluation.observations_and_rewards import CONTEXT, Observations
 from maestro_env.evaluation.problem import require
-from maestro_env.evaluation.rewards import Observations
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
 from maestro_env.prior.proposals import Proposer, load_prior
 

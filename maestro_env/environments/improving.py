@@ -17,12 +17,12 @@ from maestro_env.environments.copies import Floats, Integers, LayersVectorEnv, T
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improvement import DEFAULTS, Copies, Options, draw_starts
 from maestro_env.environments.task import Accelerators, drawn_task, episode_end, make_tasks
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.evaluation.problem import AUTO
-from maestro_env.evaluation.rewards import Observations
-from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import Points
 from maestro_env.workloads.layer import Layer
 

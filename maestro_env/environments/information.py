@@ -15,10 +15,9 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.actions import Actions
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.context import CONTEXT
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import CONTEXT, Observations
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import Points, Space
 

@@ -16,7 +16,7 @@ from maestro_env.environments.actions import Groups, Mask, as_array, as_integers
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.task import RESET_OPTIONS
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import Observations
 
 try:
     from pettingzoo import ParallelEnv

@@ -18,10 +18,9 @@ from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.context import context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective, find_objective
-from maestro_env.evaluation.rewards import Observations, first_observation
+from maestro_env.evaluation.observations_and_rewards import Observations, context, first_observation
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.models import ANY_MEMORIES, make_problems, room_of, two_buffer_form
 from maestro_env.optimum.known import known_values

@@ -25,7 +25,12 @@ from maestro_env.environments.information import (
 )
 from maestro_env.environments.task import Task, TextSpec, episode_end, require_episode_length
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
+from maestro_env.evaluation.observations_and_rewards import (
+    MOST_REWARDED,
+    REWARDS,
+    Observations,
+    observation,
+)
 from maestro_env.mapspace.space import Points
 
 MAX_COPIES = 2**20

@@ -20,10 +20,9 @@ from maestro_env.base.errors import MapSpaceError, ModelError
 from maestro_env.base.parallelism import require_threads
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.real_units import RealFigures
-from maestro_env.evaluation.cost import METRICS, Cost
+from maestro_env.evaluation.cost_and_status import METRICS, OK, STATUSES, Cost, Rows
 from maestro_env.evaluation.models import MODELS, find_model
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.status import OK, STATUSES, Rows
 from maestro_env.mapspace.adopting import Resize, adopted
 from maestro_env.mapspace.space import Points, Space
 from maestro_env.workloads.layer import Layer

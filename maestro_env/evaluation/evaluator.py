@@ -14,10 +14,9 @@ from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import BudgetError, BudgetExceededError
 from maestro_env.base.parallelism import require_threads
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost, Rows
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.rewards import Observations, observation
-from maestro_env.evaluation.status import Rows
+from maestro_env.evaluation.observations_and_rewards import Observations, observation
 from maestro_env.mapspace.space import Points, Space
 
 

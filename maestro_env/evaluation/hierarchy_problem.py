@@ -16,8 +16,7 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text
 from maestro_env.base.checks import require_type
 from maestro_env.evaluation.any_problem import NativeProblem
-from maestro_env.evaluation.cost import Cost
-from maestro_env.evaluation.status import STATUSES, Rows
+from maestro_env.evaluation.cost_and_status import STATUSES, Cost, Rows
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping, fills_of
 from maestro_env.hierarchy.written import nest_lines

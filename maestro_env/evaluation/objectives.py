@@ -1,4 +1,4 @@
-"""Objectives and their lower bounds.
+"""Objectives, their lower bounds, and objectives as functions for optimisers of other libraries.
 
 An objective is a product of metrics. The bounds hold for every executable mapping: each MAC is
 executed once at peak throughput, and each word enters and leaves each buffer once.
@@ -7,20 +7,26 @@ executed once at peak throughput, and each word enters and leaves each buffer on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping as Values
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain
 from operator import mul
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import by_name, look_up, require_type, tuple_of
-from maestro_env.base.errors import ArgumentTypeError
+from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, quoted
 from maestro_env.base.pickling import Recomputed
+from maestro_env.evaluation.cost_and_status import OK, Rows, violations
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.parameter import Parameter, choices_at
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.layer import Layer
 
 Metrics = NDArray[np.float64]
@@ -48,7 +54,7 @@ def area_bound(layer: Layer, hardware: Hardware) -> float:
     return hardware.area_um2(1, 1)
 
 
-FIGURE_BOUNDS: Mapping[str, Callable[[Layer, Hardware], float]] = {
+FIGURE_BOUNDS: Values[str, Callable[[Layer, Hardware], float]] = {
     "latency_cycles": latency_bound,
     "energy_nj": energy_bound,
     "area_um2": area_bound,
@@ -116,7 +122,7 @@ class Objective(Recomputed):
         """Return the values of a batch's metrics [N, M], shape [N]; NaN without a result."""
         return reduce(mul, (metrics[:, column] for column in self.columns))
 
-    def of(self, figures: Mapping[str, float]) -> float:
+    def of(self, figures: Values[str, float]) -> float:
         """Return the value for one mapping's figures by name; NaN if a factor is missing."""
         return math.prod((figures.get(name, math.nan) for name in self.factors), start=1.0)
 
@@ -124,7 +130,7 @@ class Objective(Recomputed):
 _EDP = ("latency_cycles", "energy_nj")
 _ED2P = ("latency_cycles", *_EDP)
 
-OBJECTIVES: Mapping[str, Objective] = by_name(
+OBJECTIVES: Values[str, Objective] = by_name(
     Objective("latency", "cycles", ("latency_cycles",), latency_bound),
     Objective("energy", "nJ", ("energy_nj",), energy_bound),
     Objective("edp", "cycles x nJ", _EDP, ProductBound(_EDP)),
@@ -132,7 +138,7 @@ OBJECTIVES: Mapping[str, Objective] = by_name(
 )
 """The objectives by name that mappings are reported by."""
 
-OTHERS: Mapping[str, Objective] = by_name(
+OTHERS: Values[str, Objective] = by_name(
     Objective("ed2p", "cycles^2 x nJ", _ED2P, ProductBound(_ED2P)),
     Objective("throughput", "cycles of latency", ("latency_cycles",), latency_bound),
     Objective("power", "mW", ("power_mw",), None),
@@ -182,3 +188,110 @@ def find_objective(name: str | Objective, energy: str = "total") -> Objective:
     factors = tuple(sorted(named, key=_COLUMN.__getitem__))
     bound = ProductBound(factors) if set(factors) <= FIGURE_BOUNDS.keys() else None
     return Objective(name, "product of metrics", factors, bound)
+
+
+Place = ArrayLike | Values[str, int | str] | Mapping
+"""A vector of D integers, the values of all parameters by name, or a mapping."""
+
+_ABOVE_ALL = 100.0
+
+
+@runtime_checkable
+class Evaluates(Protocol):
+    """What an objective asks of a ``Problem``."""
+
+    @property
+    def space(self) -> MapSpace: ...
+
+    @property
+    def hardware(self) -> Hardware: ...
+
+    def evaluate(self, points: Points) -> Rows: ...
+
+    def evaluate_as_row(self, mapping: Mapping) -> Rows: ...
+
+
+@dataclass(frozen=True)
+class ObjectiveFunction:
+    """The objective of a mapping, to be minimised: ``problem.objective("edp")`` makes it.
+
+    A mapping is given as a vector of D integers, as a dict of the values of all parameters by name
+    (``MapSpace.from_values``), or as a ``Mapping``. An optimiser of real numbers searches the unit
+    cube, whose points ``from_unit`` turns into vectors.
+
+    Args:
+        problem: to be searched.
+        metric: the objective.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MapSpaceError, UnknownNameError: by the methods, no mapping of the space.
+    """
+
+    problem: Evaluates
+    metric: Objective
+
+    def __post_init__(self) -> None:
+        require_type("problem", self.problem, Evaluates, "a Problem, of a MapSpace")
+        require_type("metric", self.metric, Objective, "see find_objective")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The D entries of a vector: name, kind, values, bounds, and whether they are sizes."""
+        return self.problem.space.parameters
+
+    def __call__(self, place: Place) -> float:
+        """Return the objective in its unit; infinity if the mapping is invalid."""
+        return self.evaluate(place)[0]
+
+    def violation(self, place: Place) -> float:
+        """Return 0 for a valid mapping, else a positive number that grows with the shortage.
+
+        It is the sum of the missing shares of L1, L2 and PEs (1: twice the capacity is needed), and
+        of 1 if something else is wrong.
+        """
+        return self.evaluate(place)[1]
+
+    def penalised(self, place: Place) -> float:
+        """Return the objective's log10, but of an invalid mapping 100 + log10(1 + violation).
+
+        It is for optimisers that know no constraints: any invalid mapping is worse than all valid
+        ones, and the worse the more it misses.
+        """
+        value, violation = self.evaluate(place)
+        return _ABOVE_ALL + math.log10(1 + violation) if violation else math.log10(value)
+
+    def evaluate(self, place: Place) -> tuple[float, float]:
+        """Return the objective and the violation of one mapping."""
+        if isinstance(place, Mapping):
+            rows = self.problem.evaluate_as_row(place)
+            pes = place.pes
+        else:
+            rows = self.problem.evaluate(self._vector(place)[np.newaxis])
+            pes = 0  # In the space, a cluster never needs more than there are.
+        valid = bool(rows.status[0] == OK)
+        value = float(self.metric.function(rows.metrics)[0]) if valid else math.inf
+        return value, float(violations(rows, self.problem.hardware, pes)[0])
+
+    def from_unit(self, shares: ArrayLike) -> Points:
+        """Return the vector, int32[D], at D numbers from 0 to 1; sizes are on a logarithmic scale.
+
+        A number outside of this range counts as the nearer end of it.
+        """
+        count = len(self.parameters)
+        try:
+            numbers = np.asarray(shares, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.full(count, math.nan)
+        if numbers.shape != (count,) or np.isnan(numbers).any():
+            raise MapSpaceError(f"{quoted(shares)} is not a place; allowed: {count} shares, 0 to 1")
+        pairs = zip(self.parameters, numbers.clip(0, 1), strict=True)
+        return np.array([choices_at(*pair) for pair in pairs], dtype=np.int32)
+
+    def _vector(self, place: ArrayLike | Values[str, int | str]) -> Points:
+        space = self.problem.space
+        if isinstance(place, Values):
+            return space.from_values(place)
+        listed: Any = [place]
+        point: Points = space.as_points(listed, 1)[0]
+        return point

@@ -21,11 +21,22 @@ from maestro_env.evaluation.any_problem import (
     NativeProblem,
     computed_figures,
 )
-from maestro_env.evaluation.cost import METRICS, Cost
+from maestro_env.evaluation.cost_and_status import (
+    METRICS,
+    OK,
+    STATUSES,
+    Cost,
+    Rows,
+    explain_status,
+    violations,
+)
 from maestro_env.evaluation.models import ABILITIES, DEFAULT_MODEL, find_model, models_with
-from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
-from maestro_env.evaluation.optimisers import ObjectiveFunction
-from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status, violations
+from maestro_env.evaluation.objectives import (
+    FIGURE_BOUNDS,
+    Objective,
+    ObjectiveFunction,
+    find_objective,
+)
 from maestro_env.mapspace.adopting import Resize, adopted_levels, hardware_distance
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points

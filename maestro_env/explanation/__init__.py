@@ -6,6 +6,7 @@ latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighb
 ``text`` and ``rendering`` show it.
 """
 
+from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.explanation.bottleneck import (
     PARTS,
     RESOURCES,
@@ -13,6 +14,7 @@ from maestro_env.explanation.bottleneck import (
     Cycles,
     Delay,
     StepTimes,
+    Utilization,
     count_cycles,
     find_bottleneck,
     time_steps,
@@ -25,7 +27,6 @@ from maestro_env.explanation.hierarchy import (
     nest_bottleneck,
     nest_status,
 )
-from maestro_env.explanation.hierarchy_parts import Utilization
 from maestro_env.explanation.neighbours import (
     Neighbour,
     better,
@@ -33,7 +34,6 @@ from maestro_env.explanation.neighbours import (
     find_neighbours,
 )
 from maestro_env.explanation.traffic import (
-    TENSORS,
     Buffer,
     Buffers,
     Energy,

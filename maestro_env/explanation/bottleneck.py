@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,11 +10,14 @@ from itertools import combinations
 from typing import Any
 
 from maestro_env import _native
+from maestro_env.accelerators.hierarchy import FanoutElement, MemoryElement
 from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.base.checks import MAX_INT, by_name, require_type
 from maestro_env.base.errors import MappingError, ModelError
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.problem import Problem
+from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
+from maestro_env.hierarchy.shape import cuts_of, units_of
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
 
@@ -257,4 +261,66 @@ def count_cycles(problem: Problem, mapping: Mapping) -> Cycles:
         offchip_wait=cost.latency_cycles - onchip - offchip_fill - offchip_drain,
         pes_busy=figures["busy_pe_cycles"] / (alone * hardware.num_pes),
         lanes_busy=figures["macs"] / (figures["busy_pe_cycles"] * hardware.simd_lanes),
+    )
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """Shares on any memories that multiply to the share of the peak throughput, each from 0 to 1.
+
+    Args:
+        time: of the cycles, in which units compute.
+        fanouts: of the instances of each fan-out that are ever at work, by its name; 1 where it has
+            no size.
+        tiles: of the largest tile, that a tile has on average; ragged ones are shorter or missing.
+        lanes: of the MACs that a unit does in a cycle.
+        steps: of the computing time, that MACs take; steps take some time at least, and outputs
+            after their last MAC (H6).
+    """
+
+    time: float
+    fanouts: dict[str, float]
+    tiles: float
+    lanes: float
+    steps: float
+
+    @property
+    def total(self) -> float:
+        """Share of the peak throughput."""
+        of_unit = self.tiles * self.lanes * self.steps
+        return self.time * math.prod(self.fanouts.values()) * of_unit
+
+
+def utilization_of(
+    evaluator: HierarchyEvaluator, mapping: NestMapping, cost: HierarchyCost
+) -> Utilization:
+    """Return the shares of a mapping that has this cost."""
+    hierarchy = evaluator.hierarchy
+    shares, units = {}, 1
+    for element, cuts in zip(hierarchy.elements, cuts_of(evaluator.shape, mapping), strict=True):
+        if isinstance(element, FanoutElement):
+            used = units_of(cuts)
+            units *= used
+            shares[element.name] = used / (element.size or used)
+    free = {"step_cycles": 0, "load_cycles": 0, "finish_cycles": 0.0}
+    elements = [
+        replace(each, **free) if isinstance(each, MemoryElement) else each  # type: ignore[arg-type]
+        for each in hierarchy.elements
+    ]
+
+    def macs_alone(simd: int) -> float:
+        """Return the cycles that MACs take, whatever steps and outputs take."""
+        units = replace(hierarchy, elements=elements, mac=replace(hierarchy.mac, simd=simd))
+        found, _ = replace(evaluator, hierarchy=units).evaluate(mapping)
+        assert found is not None
+        return found.compute_cycles
+
+    simd = hierarchy.mac.simd
+    single, alone = macs_alone(1), macs_alone(simd)
+    return Utilization(
+        time=cost.compute_cycles / cost.latency_cycles,
+        fanouts=shares,
+        tiles=cost.macs / (single * units),
+        lanes=single / (alone * simd),
+        steps=alone / cost.compute_cycles,
     )

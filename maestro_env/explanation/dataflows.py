@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MappingError, MapSpaceError
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.bottleneck import cost_of

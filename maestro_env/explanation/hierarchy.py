@@ -19,12 +19,10 @@ from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import MappingError, MapSpaceError, printable
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.explanation.bottleneck import Bottleneck, bottleneck_among
-from maestro_env.explanation.hierarchy_parts import (
+from maestro_env.explanation.bottleneck import (
+    Bottleneck,
     Utilization,
-    energy_of,
-    reuse_of,
-    traffic_of,
+    bottleneck_among,
     utilization_of,
 )
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
@@ -36,7 +34,7 @@ from maestro_env.explanation.text import (
     reuse_lines,
     table,
 )
-from maestro_env.explanation.traffic import Energy, Stage, Traffic
+from maestro_env.explanation.traffic import Energy, Stage, Traffic, energy_of, reuse_of, traffic_of
 from maestro_env.hierarchy.bounds import Bounds, lower_bound
 from maestro_env.hierarchy.cost_floors import tensor_words
 from maestro_env.hierarchy.evaluation import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from maestro_env.evaluation.any_problem import AnyProblem
+from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points, Space, lehmer_rank
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.base.errors import MappingError
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.explanation.explanation import Explanation
 from maestro_env.explanation.hierarchy import HierarchyExplanation
-from maestro_env.explanation.traffic import TENSORS
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 

@@ -1,7 +1,11 @@
-"""Words that a mapping moves and avoids to move, their energy, and how full it makes buffers."""
+"""Words that a mapping moves and avoids to move, their energy, and how full it makes buffers.
+
+Columns of arrays are ``TENSORS``. What ends in ``_of`` is of the model ``hierarchy``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -9,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.evaluation.cost import Cost
-
-TENSORS = ("input", "filter", "output")
-"""The tensors of a layer, columns of the arrays here."""
+from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.evaluation.cost_and_status import Cost
+from maestro_env.hierarchy.evaluation import HierarchyCost
 
 PLACES = ("L1", "clusters", "networks", "L2", "off-chip")
 """Where words cost energy, from the PEs outwards."""
@@ -243,3 +246,73 @@ def fill_buffers(cost: Cost, hardware: Hardware) -> Buffers:
         tuple(tensor for bit, tensor in enumerate(TENSORS) if kept >> bit & 1),
         figures["l2_hold_bytes"],
     )
+
+
+def _accesses(
+    hierarchy: Hierarchy, cost: HierarchyCost
+) -> Iterator[tuple[MemoryElement, MemoryElement, str, float, float]]:
+    """Yield a memory, the physical one, a tensor, and words read and written, at each boundary."""
+    elements = {element.name: element for element in hierarchy.elements}
+    for moved in cost.traffic:
+        for name, reads, writes in (
+            (moved.parent, moved.parent_reads, moved.parent_writes),
+            (moved.child, moved.child_reads, moved.child_writes),
+        ):
+            memory = elements.get(name)
+            if isinstance(memory, MemoryElement):
+                pool = elements[memory.pool or name]
+                assert isinstance(pool, MemoryElement)
+                yield memory, pool, moved.tensor, reads, writes
+
+
+def traffic_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Traffic:
+    """Return the accesses of each physical memory, from the innermost."""
+    memories = tuple(cost.tile_bits)[::-1]
+    words = np.zeros((2, len(memories), len(TENSORS)))
+    for _, pool, tensor, *counts in _accesses(hierarchy, cost):
+        words[:, memories.index(pool.name), TENSORS.index(tensor)] += counts
+    return Traffic(memories, *words)
+
+
+def energy_of(hierarchy: Hierarchy, cost: HierarchyCost) -> Energy:
+    """Return the energy by physical memory and fan-out, from the innermost, and leakage (H7)."""
+    elements = {element.name: element for element in hierarchy.elements}
+    places = list(elements)
+    picojoules = {name: dict.fromkeys(TENSORS, 0.0) for name in places}
+    for memory, pool, tensor, reads, writes in _accesses(hierarchy, cost):
+        bits = memory.widths(hierarchy.word_bits)[TENSORS.index(tensor)]
+        energy = reads * pool.read_pj_per_bit + writes * pool.write_pj_per_bit
+        picojoules[pool.name][tensor] += bits * energy
+    for moved in cost.traffic:
+        parent = elements[moved.parent]
+        assert isinstance(parent, MemoryElement)
+        bits = parent.widths(hierarchy.word_bits)[TENSORS.index(moved.tensor)]
+        carried = moved.child_words + (moved.child_writes if moved.tensor == "output" else 0)
+        for fanout in _between(hierarchy, moved.parent, moved.child):
+            picojoules[fanout.name][moved.tensor] += bits * carried * fanout.pj_per_bit
+    spent = [name for name in reversed(places) if any(picojoules[name].values())]
+    rows = [[picojoules[name][tensor] / 1000 for tensor in TENSORS] for name in spent]
+    accesses = np.array(rows, dtype=np.float64).reshape(len(spent), len(TENSORS))
+    macs, leakage = cost.macs * hierarchy.mac.pj, hierarchy.leak_pj * cost.latency_cycles
+    return Energy(tuple(spent), macs / 1000, accesses, leakage / 1000)
+
+
+def _between(hierarchy: Hierarchy, parent: str, child: str) -> list[FanoutElement]:
+    """Return the fan-outs between a memory and another, or the MACs."""
+    names = [*hierarchy.names, child]
+    inside = hierarchy.elements[names.index(parent) : names.index(child)]
+    return [each for each in inside if isinstance(each, FanoutElement)]
+
+
+def reuse_of(hierarchy: Hierarchy, cost: HierarchyCost, tensor: str) -> tuple[Stage, ...]:
+    """Return where a tensor is reused, from the MACs, which may latch it, to the first memory."""
+    stages: list[Stage] = []
+    place, wanted = "MACs", cost.macs
+    for moved in reversed([each for each in cost.traffic if each.tensor == tensor]):
+        stages.append(Stage(place, wanted, moved.child_words))
+        if fanouts := _between(hierarchy, moved.parent, moved.child):
+            names = " and ".join(each.name for each in fanouts)
+            stages.append(Stage(names, moved.child_words, moved.parent_words))
+        place, wanted = moved.parent, moved.parent_words
+    latched = stages[0].avoided > 0
+    return tuple(stages[0 if latched or len(stages) == 1 else 1 :])

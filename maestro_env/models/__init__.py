@@ -17,7 +17,7 @@ from maestro_env.accelerators.finding import is_hierarchy
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technology import Technology
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO

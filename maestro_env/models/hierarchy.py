@@ -161,7 +161,7 @@ class AnyMemories(Room):
         self, problem: HierarchyProblem, mapping: NestMapping
     ) -> Mapping[tuple[str, str], float]:
         """Return MACs, and the memories and fan-outs that spend energy, by tensor."""
-        from maestro_env.explanation.hierarchy_parts import energy_of
+        from maestro_env.explanation.traffic import energy_of
 
         cost, _ = problem.space.evaluator.evaluate(mapping)
         assert cost is not None

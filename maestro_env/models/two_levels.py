@@ -15,7 +15,7 @@ from maestro_env.accelerators.technologies import technology_text
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.evaluation.cost import Cost, buffer_bytes
+from maestro_env.evaluation.cost_and_status import Cost, buffer_bytes
 from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
-from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 
 StoredArrays = Mapping[str, NDArray[np.float32]]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.base.errors import BudgetError, MapSpaceError, quoted
-from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.observations_and_rewards import context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.prior.file import (

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.observations_and_rewards import CONTEXT, SPANS, context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.prior.file import PriorFile
 from maestro_env.prior.proposals import Prior, Proposals

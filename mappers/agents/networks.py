@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.mappers.agents.stateless import HIDDEN, first_weights
 from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig, normalised
 from maestro_env.mappers.parts.arrays import Floats, Integers

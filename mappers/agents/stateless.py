@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maestro_env.base import native_learning as core
-from maestro_env.evaluation.rewards import Observations
+from maestro_env.evaluation.observations_and_rewards import Observations
 from maestro_env.mappers.agents.team import MOST_CHANGE, Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
 

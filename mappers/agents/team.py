@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base import native_learning as core
 from maestro_env.clustering import LINKAGES, MEASURES
-from maestro_env.evaluation.rewards import REWARDS, Observations
+from maestro_env.evaluation.observations_and_rewards import REWARDS, Observations
 from maestro_env.mappers.base import StartConfig, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Booleans, Floats, Integers, orders_of, sizes_at
 from maestro_env.mapspace.parameter import Parameter

@@ -12,9 +12,9 @@ import pytest
 import maestro_env  # noqa: F401 (registers MaestroImprove-v1)
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import OK
 from maestro_env.mappers.papers.tasks import TaskError
 from maestro_env.mappers.papers.tasks.foraging import DEFAULT, Foraging
 from maestro_env.mappers.papers.tasks.improving import Improvement

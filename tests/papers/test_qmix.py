@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from maestro_env._native import METRICS  # noqa: E402
 from maestro_env.accelerators.finding import find_hardware  # noqa: E402
 from maestro_env.base.errors import UnknownNameError  # noqa: E402
-from maestro_env.evaluation.status import Rows  # noqa: E402
+from maestro_env.evaluation.cost_and_status import Rows  # noqa: E402
 from maestro_env.mappers import make_mapper  # noqa: E402
 from maestro_env.mappers.base import SettingError  # noqa: E402
 from maestro_env.mappers.papers.qmix import QmixConfig, _Steps  # noqa: E402

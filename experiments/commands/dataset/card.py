@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env.datasets.parquet import SPLITS, STATUS, Dataset, column_units
-from maestro_env.evaluation.cost import METRICS, unit_of
+from maestro_env.evaluation.cost_and_status import METRICS, unit_of
 from maestro_env.experiments.commands.dataset.flags import Config
 from maestro_env.experiments.pages.writer import templates
 from maestro_env.experiments.shell.files import file_digest, write_json, write_text

@@ -13,9 +13,8 @@ from zlib import crc32
 import numpy as np
 
 from maestro_env.datasets.parquet import SPLITS, DatasetError, rows_in, to_table, write_file
-from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.cost_and_status import METRICS, Rows
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import Rows
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.searches import Recorder, run_search
 from maestro_env.experiments.shell.files import ensure_directory, replacing

@@ -20,8 +20,8 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 
-from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.experiments.commands.pretrain.lessons import (
     Lesson,
     Taught,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell.flags import UsageError

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.evaluation.cost import buffer_bytes
+from maestro_env.evaluation.cost_and_status import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
 from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.searches import run_search

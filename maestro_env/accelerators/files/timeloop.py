@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files.nodes import FANOUT_PJ, Node, hierarchy_of_nodes
 from maestro_env.accelerators.files.timeloop_constraints import (
-    DATASPACES,
-    LOOP_KEYS,
+    kept_tensors,
     rules_of,
+    tensors_without_reuse,
     with_innermost,
 )
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
-    TENSORS,
     FanoutElement,
     Hierarchy,
     MacElement,
@@ -32,6 +30,77 @@ from maestro_env.base.yaml_file import Part, read_yaml
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
 """Tags of nodes."""
 
+_OF_NODES = (
+    *("name", "class", "subclass", "attributes", "spatial", "constraints"),
+    *("required_actions", "area_share"),
+)
+
+CYCLE = "global_cycle_seconds"
+DUMMY = "dummy_storage"
+"""The class of what keeps nothing."""
+
+UNLIMITED = 2**31 - 1
+"""Depth of a memory without limit: the front end wants one, and Timeloop takes 32 bits."""
+
+# Words a cycle, whatever the tool's sheet says (src/model/buffer.cpp of NVlabs/timeloop).
+RATES = {
+    "read_bandwidth": "read_bw",
+    "write_bandwidth": "write_bw",
+    "shared_bandwidth": "bw",
+}
+"""Attributes of bandwidths, and our field of each."""
+
+# Actions of an ``ERT`` for each of ours, in the order in which Timeloop looks for them.
+_ACTIONS = {
+    "read": ("random_read", "read"),
+    "write": ("random_fill", "random_write", "fill", "write"),
+    "compute": ("mac_random", "mult_random", "mac", "mult", "compute"),
+}
+
+# Names that Timeloop has for one attribute (src/model/buffer.cpp).
+_SYNONYMS = {
+    "datawidth": ("datawidth", "word_bits", "word_width"),
+    "width": ("width", "memory_width", "data_storage_width"),
+    "depth": ("depth", "memory_depth", "data_storage_depth"),
+    "block_size": ("block_size", "n_words"),
+}
+
+_USED = (
+    *(name for names in _SYNONYMS.values() for name in names),
+    *(*RATES, "cluster_size", "multiple_buffering", CYCLE),
+)
+
+# Attributes that Timeloop counts with, and that are said otherwise here or not at all.
+_INSTEAD = {
+    **dict.fromkeys(("entries", "sizeKB"), "say the capacity as depth and width"),
+    **dict.fromkeys(
+        ("bandwidth", "rw_bandwidth"),
+        "say read_bandwidth and write_bandwidth, or shared_bandwidth",
+    ),
+    "per_dataspace_bandwidth_consumption_scale": "all words of a memory take the same of a port",
+    **dict.fromkeys(
+        ("network_fill_latency", "network_drain_latency"), "networks take no time of their own"
+    ),
+}
+
+_OF_SPARSE = (
+    *("metadata_datawidth", "metadata_word_bits", "metadata_block_size", "metadata_width"),
+    *("metadata_storage_width", "metadata_depth", "metadata_storage_depth"),
+    *("metadata_counter_width", "compression_supported", "decompression_supported"),
+    *("concordant_compressed_tile_traversal", "tile_partition_supported"),
+)
+
+# Estimates of energy and area, and names, in public files: of no effect here.
+_OF_ESTIMATES = (
+    *("technology", "latency", "cycle_time", "type", "multiplier_width", "adder_width"),
+    *("num_banks", "n_banks", "num_ports", "n_ports", "nports", "n_rd_ports", "n_wr_ports"),
+    *("n_rdwr_ports", "update_fifo_depth", "n_pipeline_stages", "cluster_area", "action_name"),
+    *("per_datatype_ERT", "multicast_factor_argument", "network_read", "network_fill"),
+    *("network_drain", "network_update", "network_operand", "network_result"),
+    *("n_PE_cols", "n_PE_rows", "n_DAC_cycles", "DAC_datawidth", "ADC_datawidth"),
+    *("cell_datawidth", "vector_access_energy", "addr_gen_energy"),
+)
+
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
 _ROOT = (
     *("architecture", "variables", "constraints", "mapspace_constraints", "mapspace", "problem"),
@@ -41,7 +110,6 @@ _ROOT = (
 _INSTANCES = re.compile(r"\[[0-9.]*\]")
 _KINDS = ("dataspace", "temporal", "spatial")
 _BYPASS = ("datatype", "bypass", "bypassing")
-_TARGET = ("target", "type")
 _SPARSE = "sparse tensors are not modelled; all count as dense"
 
 
@@ -72,7 +140,7 @@ def read_hierarchy(root: Part, name: str = "") -> Hierarchy:
     energies = _energies(root)
     nodes = [_node(leaf, energies.get(leaf.part["name"].text(), {})) for leaf in leaves]
     widths = [node.memory.width_bits for node in nodes if node.memory and node.memory.keeps]
-    seconds = [each.given[keys.CYCLE] for each in leaves if keys.CYCLE in each.given]
+    seconds = [each.given[CYCLE] for each in leaves if CYCLE in each.given]
     clock = float(1 / (seconds[-1].positive() * 10**6)) if seconds else None
     word_bits = widths[0] if widths and isinstance(widths[0], int) else WORD_BITS
     return with_innermost(hierarchy_of_nodes(part, nodes, name, word_bits, clock))
@@ -102,7 +170,7 @@ class _Leaf:
 
     def number(self, attribute: str) -> Part | None:
         """Return an attribute by any of its names, whose expression may name others."""
-        for name in keys.SYNONYMS.get(attribute, (attribute,)):
+        for name in _SYNONYMS.get(attribute, (attribute,)):
             if name in self.given:
                 return self.given[name].knowing(self.given)
         return None
@@ -118,7 +186,7 @@ def _all_leaves(root: Part) -> tuple[Part, list[_Leaf]]:
     if "sparse_optimizations" in root:
         root.note(_SPARSE)
     variables = root.get("variables", YamlBlock()).named()
-    given = {key: each for key, each in variables.items() if key == keys.CYCLE}
+    given = {key: each for key, each in variables.items() if key == CYCLE}
     targets = _targets(root)
     leaves = list(_leaves(part.knowing(variables), given, targets))
     names = {leaf.part["name"].text() for leaf in leaves}
@@ -195,11 +263,11 @@ def _node(leaf: _Leaf, energies: Mapping[str, Fraction]) -> Node:
     part = leaf.part
     pj = {
         ours: next((energies[name] for name in names if name in energies), Fraction(0))
-        for ours, names in keys.ACTIONS.items()
+        for ours, names in _ACTIONS.items()
     }
     if "sparse_optimizations" in part:
         part.note(_SPARSE)
-    part.only(*keys.OF_NODES, "sparse_optimizations")
+    part.only(*_OF_NODES, "sparse_optimizations")
     _check_attributes(part.get("attributes", YamlBlock()))
     fanouts = list(_fanouts(leaf))
     if part.tag == "Container":
@@ -211,18 +279,18 @@ def _node(leaf: _Leaf, energies: Mapping[str, Fraction]) -> Node:
 
 def _check_attributes(part: Part) -> None:
     """Refuse attributes that are neither read nor known to cost nothing; note what is sparse."""
-    for synonyms in keys.SYNONYMS.values():
+    for synonyms in _SYNONYMS.values():
         if len({part[key].text() for key in synonyms if key in part}) > 1:
             part.one_of(*synonyms)
     for key, each in part.named().items():
-        if key in keys.INSTEAD:
-            each.fail(f"cannot be said; {keys.INSTEAD[key]}")
-        if key in keys.OF_SPARSE:
+        if key in _INSTEAD:
+            each.fail(f"cannot be said; {_INSTEAD[key]}")
+        if key in _OF_SPARSE:
             part.note(_SPARSE)
-        elif key not in (*keys.USED, *keys.OF_ESTIMATES):
-            hint = close_matches(key, keys.USED)
+        elif key not in (*_USED, *_OF_ESTIMATES):
+            hint = close_matches(key, _USED)
             each.fail(
-                f"unknown attribute; {hint}allowed: {', '.join(keys.USED)}, and names of estimates"
+                f"unknown attribute; {hint}allowed: {', '.join(_USED)}, and names of estimates"
             )
 
 
@@ -230,7 +298,7 @@ def _fanouts(leaf: _Leaf) -> Iterator[FanoutElement]:
     meshes = leaf.part.get("spatial", YamlBlock())
     meshes.only("meshX", "meshY")
     name, limits = leaf.part["name"].text(), leaf.constraints("spatial")
-    apart = _without_reuse(limits, "no_multicast_no_reduction")
+    apart = tensors_without_reuse(limits, "no_multicast_no_reduction")
     rules = rules_of(limits, name, spatial=True)
     for key, each in meshes.knowing(leaf.given).named().items():
         axis: Literal["X", "Y"] = "X" if key == "meshX" else "Y"
@@ -246,14 +314,14 @@ def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
     name = part["name"].text()
     limits = leaf.constraints("temporal")
     rules = rules_of(limits, name, spatial=False)
-    if part["class"].text() == keys.DUMMY:
+    if part["class"].text() == DUMMY:
         return MemoryElement(name=name, keeps=(), rules=rules)
     if (datawidth := leaf.number("datawidth")) is None:
         part.fail("datawidth is missing, of its attributes")
     width = datawidth.integer()
     rates = {
         field: float(width * rate.positive())
-        for key, field in keys.RATES.items()
+        for key, field in RATES.items()
         if (rate := leaf.number(key)) is not None
     }
     buffers = leaf.number("multiple_buffering")
@@ -261,11 +329,11 @@ def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
     line = (leaf.number("width") or datawidth).integer()
     return MemoryElement(
         name=name,
-        keeps=_kept(leaf.constraints("dataspace"), leaf.beside),
+        keeps=kept_tensors(leaf.constraints("dataspace"), leaf.beside),
         capacity_bits=_capacity(leaf, width),
         width_bits=width,
         buffers=1 if buffers is None else buffers.integer(),
-        forgets=_without_reuse(limits, "no_temporal_reuse"),
+        forgets=tensors_without_reuse(limits, "no_temporal_reuse"),
         rules=rules,
         read_pj_per_bit=float(pj["read"] / line),
         write_pj_per_bit=float(pj["write"] / line),
@@ -276,7 +344,7 @@ def _memory(leaf: _Leaf, pj: Mapping[str, Fraction]) -> MemoryElement:
 def _capacity(leaf: _Leaf, width: int) -> int | None:
     """Return the bits of ``depth`` lines; a line is of all instances of a cluster."""
     depth, block, line = map(leaf.number, ("depth", "block_size", "width"))
-    if depth is None or depth.integer() == keys.UNLIMITED:
+    if depth is None or depth.integer() == UNLIMITED:
         return None
     words = 1
     if block is not None:
@@ -288,28 +356,3 @@ def _capacity(leaf: _Leaf, width: int) -> int | None:
         if rest:
             line.fail(f"is {line.integer()}; allowed: a multiple of {cluster} x {width} bits")
     return depth.integer() * words * width
-
-
-def _kept(part: Part, beside: bool) -> tuple[str, ...]:
-    """Return the tensors that a memory may keep; beside others, those that it has to."""
-    part.only("keep", "keep_only", "bypass", *_TARGET)
-    said = [part[key] for key in ("keep_only", "keep") if key in part]
-    if beside and not said:
-        part.fail("keep is missing; memories side by side keep a tensor each")
-    if said and (beside or "keep_only" in part):
-        return _tensors(said[0])
-    bypassing = _tensors(part["bypass"]) if "bypass" in part else ()
-    return tuple(tensor for tensor in TENSORS if tensor not in bypassing)
-
-
-def _without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
-    part.only("no_reuse", long_name, *LOOP_KEYS, *_TARGET)
-    return next((_tensors(part[key]) for key in ("no_reuse", long_name) if key in part), ())
-
-
-def _tensors(part: Part) -> tuple[str, ...]:
-    names = part.texts()
-    for name in names:
-        if name not in DATASPACES:
-            part.fail(f"{quoted(name)} is no tensor; allowed: {', '.join(DATASPACES)}")
-    return tuple(DATASPACES[name] for name in names)

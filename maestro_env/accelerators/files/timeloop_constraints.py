@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING, LoopRules
+from maestro_env.base.errors import quoted
 from maestro_env.base.yaml_file import Part
 
-LOOP_KEYS = (
+_LOOP_KEYS = (
     *("factors", "factors_only", "permutation", "split", "maximize_dims"),
     *("maximize_dims_capacity", "no_iteration_over_dataspaces", "must_iterate_over_dataspaces"),
     *("default_max_factor", "default_min_factor", "remainders"),
 )
-"""Keys of constraints on loops."""
 
 DATASPACES = {"Inputs": "input", "Weights": "filter", "Outputs": "output"}
 """Tensors by the names that constraints have."""
 
+_TARGET = ("target", "type")
 # Where units stand along X and Y; orders of loops that are side by side cost nothing.
 _OF_SPATIAL = ("split", "permutation")
 _OTHER = (
@@ -37,7 +38,7 @@ _DIMS = {**{dim: dim for dim in DIMS}, "M": "K"}
 def rules_of(part: Part, name: str, spatial: bool) -> LoopRules:
     """Read the constraints of a node on its temporal or spatial loops."""
     rules, ignored = LoopRules(), _OF_SPATIAL if spatial else ("split",)
-    for key in (key for key in LOOP_KEYS if key in part and key not in ignored):
+    for key in (key for key in _LOOP_KEYS if key in part and key not in ignored):
         found = _rule(part[key], key, spatial)
         if found is None:
             part.note(_OTHER.format(key=key, name=name))
@@ -57,6 +58,32 @@ def with_innermost(hierarchy: Hierarchy) -> Hierarchy:
     single = {dim: 1 for dim in DIMS if not last.rules.allows(dim)}
     ruled = replace(last, rules=last.rules.both(LoopRules(tiles=single)))
     return replace(hierarchy, elements=[*outer, ruled])
+
+
+def kept_tensors(part: Part, beside: bool) -> tuple[str, ...]:
+    """Return the tensors that a memory may keep; beside others, those that it has to."""
+    part.only("keep", "keep_only", "bypass", *_TARGET)
+    said = [part[key] for key in ("keep_only", "keep") if key in part]
+    if beside and not said:
+        part.fail("keep is missing; memories side by side keep a tensor each")
+    if said and (beside or "keep_only" in part):
+        return _tensors(said[0])
+    bypassing = _tensors(part["bypass"]) if "bypass" in part else ()
+    return tuple(tensor for tensor in TENSORS if tensor not in bypassing)
+
+
+def tensors_without_reuse(part: Part, long_name: str) -> tuple[str, ...]:
+    """Return the tensors of which the units of a fan-out share no word."""
+    part.only("no_reuse", long_name, *_LOOP_KEYS, *_TARGET)
+    return next((_tensors(part[key]) for key in ("no_reuse", long_name) if key in part), ())
+
+
+def _tensors(part: Part) -> tuple[str, ...]:
+    names = part.texts()
+    for name in names:
+        if name not in DATASPACES:
+            part.fail(f"{quoted(name)} is no tensor; allowed: {', '.join(DATASPACES)}")
+    return tuple(DATASPACES[name] for name in names)
 
 
 def _rule(part: Part, key: str, spatial: bool) -> LoopRules | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
-from maestro_env.accelerators.files import timeloop_keys as keys
 from maestro_env.accelerators.files.nodes import (
     MAC,
     check_said,
@@ -15,7 +14,15 @@ from maestro_env.accelerators.files.nodes import (
     picojoules,
     widths_of,
 )
-from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
+from maestro_env.accelerators.files.timeloop import (
+    CYCLE,
+    DUMMY,
+    RATES,
+    TAGS,
+    UNLIMITED,
+    container_of,
+    read_hierarchy,
+)
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -40,7 +47,7 @@ def architecture_text(hierarchy: Hierarchy, refuse: Refuse, dims: Collection[str
     """
     said = fanout_energies(hierarchy, lambda each: f"{container_of(each)}_{each.axis}")
     if hierarchy.clock_mhz is not None:
-        said[keys.CYCLE] = exact(1 / (Fraction(str(hierarchy.clock_mhz)) * 10**6))
+        said[CYCLE] = exact(1 / (Fraction(str(hierarchy.clock_mhz)) * 10**6))
     lines = [f"variables: {_block(version='0.4', **said)}"] if said else []
     lines += ["architecture:", "  version: 0.4", "  nodes:"]
     for node in nodes_of(hierarchy, container_of, refuse):
@@ -80,12 +87,12 @@ def _component(memory: MemoryElement, hierarchy: Hierarchy, dims: Collection[str
     first, last = hierarchy.elements[0], hierarchy.elements[-1]
     kind = "DRAM" if memory is first else "regfile" if memory is last else "SRAM"
     width, bits = _width(memory, hierarchy), memory.capacity_bits
-    depth = bits // width if isinstance(bits, int) else keys.UNLIMITED
+    depth = bits // width if isinstance(bits, int) else UNLIMITED
     if not memory.keeps:
-        kind, depth = keys.DUMMY, 1
+        kind, depth = DUMMY, 1
     attributes = {"width": width, "datawidth": width, "depth": depth} | {
         key: exact(Fraction(str(rate)) / width)
-        for key, field in keys.RATES.items()
+        for key, field in RATES.items()
         if (rate := getattr(memory, field)) is not None
     }
     if memory.buffers != 1:

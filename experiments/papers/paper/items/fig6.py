@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maestro_env.evaluation.status import OK
+from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.experiments.papers.paper import results
 from maestro_env.experiments.papers.paper.items import (
     FilledFolder,
