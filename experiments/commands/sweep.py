@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -20,30 +20,21 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.experiments.search.goals import ProblemConfig
 from maestro_env.experiments.search.named_mappers import find_mappers
-from maestro_env.experiments.shell.files import is_empty, safe_name, write_text
+from maestro_env.experiments.shell.files import is_empty, safe_name
 from maestro_env.experiments.shell.flags import (
-    PROGRAM,
     UsageError,
     jobs_option,
     option,
     out_option,
     ray_option,
     resume_option,
-    to_flags,
 )
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.claims import Claim
-from maestro_env.experiments.store.running import Running
+from maestro_env.experiments.store.running import Running, write_script
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.experiments.study.sweep.chunks import Chunk, open_sweep
-from maestro_env.experiments.study.sweep.plan import (
-    check,
-    chunk_sizes,
-    measure,
-    print_plan,
-    shard_sizes,
-)
-from maestro_env.experiments.study.sweep.results import TABLE, report
+from maestro_env.experiments.study.sweep.chunks import open_sweep
+from maestro_env.experiments.study.sweep.plan import check, plan_chunks, print_plan
+from maestro_env.experiments.study.sweep.results import conclude
 from maestro_env.models import model_of
 from maestro_env.workloads.finding import find_layer, find_network
 
@@ -188,49 +179,6 @@ class Config:
     resume: bool = resume_option()
 
 
-_SCRIPT = """\
-#!/bin/bash
-#SBATCH --job-name=maestro-env-sweep
-#SBATCH --array=1-{tasks}
-#SBATCH --ntasks=1
-#SBATCH --cpus-per-task={jobs}
-#SBATCH --requeue
-#SBATCH --output={log}
-# Tasks claim chunks of cells in a directory that all nodes see. Submitted again, it does the rest.
-cd {place} || exit
-exec {command}
-"""
-
-
-def write_script(config: Config, directory: Path) -> Path:
-    """Write the script into a directory of the sweep and return its path.
-
-    Raises:
-        UsageError: a directory whose name no comment of a script can hold.
-    """
-    path = directory.resolve() / "sweep.sbatch"
-    if not str(path).isprintable():
-        raise UsageError(f"--slurm: {directory} is not printable; give another --out")
-    asked = replace(config, slurm=None, out=str(path.parent), resume=True)
-    script = _SCRIPT.format(
-        tasks=config.slurm,
-        jobs=config.jobs,
-        log=shlex.quote(f"{path.parent}/slurm-%a.txt"),
-        place=shlex.quote(str(Path.cwd())),
-        command=shlex.join([*_program(), *to_flags(asked)]),
-    )
-    write_text(path, script)
-    return path
-
-
-def _program() -> list[str]:
-    """Return how this process's user starts the command, wherever the path leads elsewhere."""
-    started = Path(sys.argv[0])
-    if started.name == PROGRAM:
-        return [str(started.absolute()), "sweep"]
-    return [sys.executable, "-m", "experiments", "sweep"]
-
-
 def execute(config: Config) -> int:
     """Do what a config asks and return the exit status."""
     if config.slurm and config.shard:
@@ -245,39 +193,17 @@ def execute(config: Config) -> int:
     if config.dry_run:
         print_plan(sweep)
         return 0
-
-    def make_sizes() -> Mapping[str, int]:
-        return shard_sizes(sweep, shards) if config.shard else chunk_sizes(sweep, measure(sweep))
-
     with Running.of(config, "sweep", safe_name(Path(config.config).stem)) as running:
-        chunks = open_sweep(sweep, running.directory, running.versions, make_sizes)
+        sizes = partial(plan_chunks, sweep, shards if config.shard else None)
+        chunks = open_sweep(sweep, running.directory, running.versions, sizes)
         if config.slurm is not None:
-            script = write_script(config, running.directory)
+            script = write_script(config, "sweep", running.directory)
             print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
             return 0
         running.run(chunks[part::shards])
         if not running.interrupted:
-            _conclude(chunks, running.directory)
+            conclude(chunks, running.directory)
     return running.status
-
-
-def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
-    """Write the tables, unless chunks are left to other processes."""
-    ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
-    if ended < len(chunks):
-        print_lines(
-            f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
-            "the tables follow when all are"
-        )
-        return
-    claim = Claim(directory / TABLE)
-    if not claim.take():
-        print_lines(f"tables: another process writes them to {directory}")
-        return
-    try:
-        report(chunks, directory)
-    finally:
-        claim.give_back()
 
 
 def _shard(text: str | None) -> tuple[int, int]:

@@ -1,8 +1,12 @@
-"""A command that fills a directory with records: opened, run, and ended by Ctrl-C in one way."""
+"""A command that fills a directory with records: opened, run, and ended by Ctrl-C in one way.
+
+Or handed to Slurm, as tasks that share the directory.
+"""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +14,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from maestro_env.experiments.shell import cli
-from maestro_env.experiments.shell.files import run_directory
-from maestro_env.experiments.shell.flags import PROGRAM, to_flags
+from maestro_env.experiments.shell.files import run_directory, write_text
+from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.store.claims import open_directory
 from maestro_env.experiments.store.pool import run_records
@@ -28,6 +32,20 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Work = TypeVar("Work", bound=SetupRecord[Any, Any])
+
+
+_SCRIPT = """\
+#!/bin/bash
+#SBATCH --job-name=maestro-env-{name}
+#SBATCH --array=1-{tasks}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={jobs}
+#SBATCH --requeue
+#SBATCH --output={log}
+# Tasks claim chunks of cells in a directory that all nodes see. Submitted again, it does the rest.
+cd {place} || exit
+exec {command}
+"""
 
 
 @dataclass
@@ -148,3 +166,38 @@ def run_setups(
         report(works)
         print_lines(f"records: {directory}")
     return running.status
+
+
+def write_script(config: Any, name: str, directory: Path) -> Path:
+    """Write a Slurm script of a command's tasks into its directory, and return the path.
+
+    Args:
+        config: its flags: ``slurm``, the number of tasks, ``jobs``, ``out`` and ``resume``.
+        name: of the command.
+        directory: of the records, which the tasks share.
+
+    Raises:
+        UsageError: a directory whose name no comment of a script can hold.
+    """
+    path = directory.resolve() / f"{name}.sbatch"
+    if not str(path).isprintable():
+        raise UsageError(f"--slurm: {directory} is not printable; give another --out")
+    asked = replace(config, slurm=None, out=str(path.parent), resume=True)
+    script = _SCRIPT.format(
+        name=name,
+        tasks=config.slurm,
+        jobs=config.jobs,
+        log=shlex.quote(f"{path.parent}/slurm-%a.txt"),
+        place=shlex.quote(str(Path.cwd())),
+        command=shlex.join([*_program(name), *to_flags(asked)]),
+    )
+    write_text(path, script)
+    return path
+
+
+def _program(name: str) -> list[str]:
+    """Return how this process's user starts the command, wherever the path leads elsewhere."""
+    started = Path(sys.argv[0])
+    if started.name == PROGRAM:
+        return [str(started.absolute()), name]
+    return [sys.executable, "-m", "experiments", name]

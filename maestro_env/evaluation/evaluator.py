@@ -86,11 +86,11 @@ class Evaluator:
     ) -> None:
         require_type("problem", problem, AnyProblem, "such as a Problem")
         require_type("objective", objective, Objective, "see find_objective")
+        if budget is not None:
+            budget = require_integer("budget", budget, BudgetError)
         problem.require_figures(objective)
         self.problem = problem
         self.objective = objective
-        if budget is not None:
-            budget = require_integer("budget", budget, BudgetError)
         self.budget = budget
         self.used = 0
         self.valid = 0

@@ -62,12 +62,11 @@ def find_layer(text: str | Layer) -> Layer:
         from maestro_env.workloads.files.csv_files import read_csv_layers
 
         return _pick(read_csv_layers(match["path"]), text, match["row"])
-    if ":" in text:
-        return parse_layer(text)
-    zoo = layers_by_name()
-    if text not in zoo:
-        raise _unknown_layer(text, zoo)
-    return zoo[text]
+    if ":" not in text:
+        if text not in (zoo := layers_by_name()):
+            raise _unknown_layer(text, zoo)
+        return zoo[text]
+    return parse_layer(text)
 
 
 def _unknown_layer(text: str, zoo: Mapping[str, Layer]) -> LayerError:

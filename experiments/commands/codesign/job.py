@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from maestro_env.experiments.store.running import Running
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.experiments.study.sweep.chunks import open_sweep
 from maestro_env.experiments.study.sweep.fronts import SWEEPS
-from maestro_env.experiments.study.sweep.plan import check, chunk_sizes, measure
+from maestro_env.experiments.study.sweep.plan import check, plan_chunks
 from maestro_env.experiments.study.sweep.records import recorded_chunks
 from maestro_env.experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.finding import find_network
@@ -83,8 +84,6 @@ def _check_records(sweeps: Path) -> None:
 def _search(sweep: Sweep, directory: Path, running: Running) -> Results:
     """Search the cells of a round that are not there yet, and return all."""
     ensure_directory(directory)
-    chunks = open_sweep(
-        sweep, directory, running.versions, lambda: chunk_sizes(sweep, measure(sweep))
-    )
+    chunks = open_sweep(sweep, directory, running.versions, partial(plan_chunks, sweep))
     running.run(chunks)
     return collect(chunks, directory / TABLE)

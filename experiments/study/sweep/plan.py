@@ -95,6 +95,18 @@ def _seconds(sweep: Sweep, problem: int, mapper: str, samples: int) -> float:
     return (time.process_time() - began) / share
 
 
+def plan_chunks(sweep: Sweep, shards: int | None = None) -> dict[str, int]:
+    """Return the cells of a chunk by mapper.
+
+    Of a sweep in shards they are the same on all machines, which share no files; else they follow
+    from the seconds that a cell takes here.
+    """
+    if shards is None:
+        return chunk_sizes(sweep, measure(sweep))
+    size = max(sweep.cells_of_mapper // (shards * _CHUNKS_OF_A_SHARD), 1)
+    return dict.fromkeys(sweep.mappers, size)
+
+
 def chunk_sizes(sweep: Sweep, seconds: Mapping[str, float]) -> dict[str, int]:
     """Return the cells of a chunk by mapper, from the seconds that a cell takes.
 
@@ -107,12 +119,6 @@ def chunk_sizes(sweep: Sweep, seconds: Mapping[str, float]) -> dict[str, int]:
         mapper: max(least, min(int(_SECONDS_OF_A_CHUNK / seconds[mapper]), most), 1)
         for mapper in sweep.mappers
     }
-
-
-def shard_sizes(sweep: Sweep, shards: int) -> dict[str, int]:
-    """Return the cells of a chunk by mapper, the same ones on all machines that share no files."""
-    size = max(sweep.cells_of_mapper // (shards * _CHUNKS_OF_A_SHARD), 1)
-    return dict.fromkeys(sweep.mappers, size)
 
 
 def print_plan(sweep: Sweep) -> None:

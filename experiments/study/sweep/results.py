@@ -24,6 +24,7 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.statistics import Floats, iqm
 from maestro_env.experiments.shown.tables import Keyed, Table, figure, named, significant
+from maestro_env.experiments.store.claims import Claim
 from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
 from maestro_env.experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 from maestro_env.models import has_levels
@@ -225,3 +226,22 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     write_text(directory / "summary.md", table.markdown())
     table.print()
     print_lines("", f"cells: {directory / 'results.csv'}", f"summary: {directory / 'summary.csv'}")
+
+
+def conclude(chunks: Sequence[Chunk], directory: Path) -> None:
+    """Write the tables, unless chunks are left to other processes."""
+    ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
+    if ended < len(chunks):
+        print_lines(
+            f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
+            "the tables follow when all are"
+        )
+        return
+    claim = Claim(directory / TABLE)
+    if not claim.take():
+        print_lines(f"tables: another process writes them to {directory}")
+        return
+    try:
+        report(chunks, directory)
+    finally:
+        claim.give_back()
