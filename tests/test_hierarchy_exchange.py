@@ -17,7 +17,7 @@ from test_hierarchy_references import CASES, EYERISS_LIKE, TOOLS, counted
 from test_hierarchy_references import given as counters_of
 
 from maestro_env import find_layer
-from maestro_env.accelerators.files.accelforge_text import arch_text
+from maestro_env.accelerators.files.accelforge import arch_text
 from maestro_env.accelerators.files.nodes import unsaid_rules
 from maestro_env.accelerators.files.timeloop_text import architecture_text
 from maestro_env.accelerators.finding import find_hierarchy

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from itertools import zip_longest
 
-from maestro_env.accelerators.files.accelforge import TAGS, container_of, read_hierarchy
-from maestro_env.accelerators.files.accelforge_text import arch_text
+from maestro_env.accelerators.files.accelforge import TAGS, arch_text, container_of, read_hierarchy
 from maestro_env.accelerators.files.nodes import MAC
 from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING

@@ -1,4 +1,4 @@
-"""Accelerators as AccelForge writes them: ``arch``.
+"""Accelerators as AccelForge has them, ``arch``: read and written.
 
 It knows seconds, but no clock. One cycle is written as one second, and an action moves one word.
 In a file of others a compute unit of more operations a second than any unit does in a cycle says
@@ -7,23 +7,38 @@ how long a cycle is: it does one in each.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
 from maestro_env.accelerators.files.accelforge_document import (
+    ALL,
     SCALES,
-    Action,
+    SEPARATE,
+    SETS,
     action_of,
-    calls_unknown,
     counted_by_code,
     enabled,
-    limit_of,
+    in_order,
+    ports_of,
+    size_of,
+    tensor_set,
+    units_of,
+    whole_bits,
     word_bits_of,
 )
-from maestro_env.accelerators.files.nodes import FANOUT_PJ, Node, hierarchy_of_nodes
+from maestro_env.accelerators.files.nodes import (
+    FANOUT_PJ,
+    MAC,
+    Node,
+    check_said,
+    exact,
+    fanout_energies,
+    hierarchy_of_nodes,
+    nodes_of,
+    picojoules,
+    widths_of,
+)
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.hierarchy import (
     TENSORS,
@@ -34,7 +49,7 @@ from maestro_env.accelerators.hierarchy import (
 )
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, INDEXING, LoopRules
 from maestro_env.accelerators.two_buffers import two_buffers
-from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.errors import HardwareError, Refuse
 from maestro_env.base.expressions import value_of
 from maestro_env.base.yaml_blocks import YamlBlock
 from maestro_env.base.yaml_file import Part, read_yaml
@@ -49,15 +64,7 @@ TAGS = (
 _MOST_LANES = 4096
 # A slower clock may be more MACs in a cycle.
 _SLOWEST_MHZ = 1
-_ALL = frozenset(TENSORS)
-_SETS = {
-    "All": _ALL,
-    # One layer has none.
-    **dict.fromkeys(("Nothing", "Intermediates"), frozenset[str]()),
-    "input": frozenset({"input"}),
-    **dict.fromkeys(("weight", "filter"), frozenset({"filter"})),
-    "output": frozenset({"output"}),
-}
+_NAMES = dict(zip(TENSORS, ("input", "weight", "output"), strict=True))
 _UNPRICED = ("leak_power", "area")
 _COMPONENT = (
     *("name", "component_class", "extra_attributes_for_component_model", *_UNPRICED),
@@ -134,9 +141,9 @@ def _nodes(parts: Iterable[Part], hertz: Fraction, code: Collection[str]) -> Ite
         hertz: cycles a second.
         code: variables that need Python code, as ``_counted_by_code`` returns them.
     """
-    sets = dict(_SETS)
+    sets = dict(SETS)
     for part in parts:
-        if sets == _SETS and part.tag == "Memory" and _kept(part, sets) != _ALL:
+        if sets == SETS and part.tag == "Memory" and _kept(part, sets) != ALL:
             part.note("it has no main memory; one named outside, without limit and cost, is added")
             yield Node(part, [], MemoryElement(name="outside"))
         fanouts = list(_fanouts(part, sets))
@@ -181,7 +188,7 @@ def _toll(part: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutElem
     if not any("energy" in each for each in actions):
         return
     part["tensors"].only("keep")
-    on_all = _set(part["tensors"]["keep"], sets) == _ALL
+    on_all = tensor_set(part["tensors"]["keep"], sets) == ALL
     if part["direction"].text() != "up_and_down" or not on_all:
         part.fail("has an energy for some tensors or one direction; allowed: All, up_and_down")
     words = part.get("bits_per_value", YamlBlock())
@@ -198,13 +205,13 @@ def _fanouts(node: Part, sets: Mapping[str, frozenset[str]]) -> Iterator[FanoutE
         each.only("name", "fanout", "reuse", "may_reuse", "usage_scale", *_OF_MAPPINGS)
         _note_limits(each, name, _OF_MAPPINGS)
         along = each["name"].text()
-        shared = [_set(each[key], sets) for key in ("may_reuse", "reuse") if key in each]
+        shared = [tensor_set(each[key], sets) for key in ("may_reuse", "reuse") if key in each]
         axis: Literal["X", "Y"] = "Y" if along in ("y", "Y") or index % 2 else "X"
         yield FanoutElement(
             name=f"{name}_{along}",
-            size=_units(each),
+            size=units_of(each),
             axis=axis,
-            apart=_listed(_ALL - shared[0]) if shared else (),
+            apart=in_order(ALL - shared[0]) if shared else (),
             pj_per_bit=float(node.names(f"{name}_{along}{FANOUT_PJ}") or 0),
             rules=_reusing(each, sets),
         )
@@ -214,7 +221,7 @@ def _reusing(spatial: Part, sets: Mapping[str, frozenset[str]]) -> LoopRules:
     """Return what leaves the loops over which all tensors of ``reuse`` are the same."""
     if "reuse" not in spatial:
         return ANY_LOOPS
-    indexing = {dim for tensor in _set(spatial["reuse"], sets) for dim in INDEXING[tensor]}
+    indexing = {dim for tensor in tensor_set(spatial["reuse"], sets) for dim in INDEXING[tensor]}
     return LoopRules(dims=[dim for dim in DIMS if dim not in indexing])
 
 
@@ -224,14 +231,6 @@ def _note_limits(part: Part, name: str, keys: Iterable[str]) -> None:
         part.note(_LIMITS.format(name=name, keys=", ".join(found)))
 
 
-def _units(spatial: Part) -> int:
-    """Return how many values a fan-out has units for, where one may take several."""
-    fanout, taken = spatial["fanout"].integer(), spatial.get("usage_scale", "1").positive()
-    if not 1 <= taken <= fanout:
-        spatial["usage_scale"].fail(f"is {float(taken):g}; allowed: numbers from 1 to {fanout}")
-    return int(fanout // taken)
-
-
 def _memory(
     node: Part, sets: Mapping[str, frozenset[str]], hertz: Fraction, code: Collection[str]
 ) -> MemoryElement:
@@ -239,62 +238,31 @@ def _memory(
     tensors = node.get("tensors", YamlBlock())
     _note_limits(tensors, node["name"].text(), _OF_KEPT)
     kept = _kept(node, sets)
-    stays = _listed(_set(tensors[STAYS], sets) & kept) if STAYS in tensors else ()
+    stays = in_order(tensor_set(tensors[STAYS], sets) & kept) if STAYS in tensors else ()
     read, write = action_of(node, "read"), action_of(node, "write")
     widths = {
-        tensor: _whole_bits(each)
+        tensor: whole_bits(each)
         for key, each in node.get("bits_per_value", YamlBlock()).named().items()
-        for tensor in _listed(_set(each, sets, key) & kept)
+        for tensor in in_order(tensor_set(each, sets, key) & kept)
     }
     return MemoryElement(
         name=node["name"].text(),
-        keeps=_listed(kept),
-        capacity_bits=_size(node["size"], code),
+        keeps=in_order(kept),
+        capacity_bits=size_of(node["size"], code),
         width_bits=widths or None,
         rules=LoopRules(stays=stays),
         read_pj_per_bit=float(read.picojoules / read.bits),
         write_pj_per_bit=float(write.picojoules / write.bits),
-        **_ports(node, read, write, hertz),  # type: ignore[arg-type]
+        **ports_of(node, read, write, hertz),  # type: ignore[arg-type]
     )
-
-
-def _whole_bits(part: Part) -> int:
-    bits = part.positive()
-    if bits.denominator != 1:
-        part.note("fractions of bits are rounded up")
-    return math.ceil(bits)
 
 
 def _kept(node: Part, sets: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Return the tensors that a memory may keep."""
     kept = node.get("tensors", YamlBlock())
     kept.only("keep", "may_keep", STAYS, *_OF_KEPT)
-    named = [_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
-    return frozenset().union(*named) if named else _ALL
-
-
-def _size(part: Part, code: Collection[str]) -> int | None:
-    """Return the bits of a memory; None without limit, or where Python code counts them."""
-    text = part.text()
-    if calls_unknown(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
-        part.note(f"Python code is not run; what it counts has no limit: line {part.line}")
-        return None
-    return limit_of(part, Part.integer)
-
-
-def _ports(node: Part, read: Action, write: Action, hertz: Fraction) -> dict[str, float]:
-    """Return bits a cycle by field of a memory."""
-    rates = {
-        field: float(action.rate * action.bits / hertz)
-        for field, action in (("read_bw", read), ("write_bw", write))
-        if action.rate is not None
-    }
-    if not read.shared or len(rates) < 2:
-        return rates  # What takes no time waits for nobody.
-    if rates.get("read_bw") != rates.get("write_bw"):
-        shown = " and ".join(f"{field} {rate:g}" for field, rate in rates.items())
-        node.fail(f"has one port, but bits a cycle of {shown}")
-    return {"bw": rates["read_bw"]}
+    named = [tensor_set(kept[key], sets) for key in ("keep", "may_keep") if key in kept]
+    return frozenset().union(*named) if named else ALL
 
 
 def _mac(node: Part) -> MacElement:
@@ -305,19 +273,78 @@ def _mac(node: Part) -> MacElement:
     return MacElement(simd=int(rate), pj=float(units.picojoules))
 
 
-def _set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:
-    """Return the tensors of an expression such as ``input | ~GlobalBuffer``."""
+def arch_text(hierarchy: Hierarchy, refuse: Refuse) -> str:
+    """Write an accelerator; the bits of its words are in the workload.
 
-    def named(term: str) -> frozenset[str]:
-        inverted = term.strip()
-        name = inverted.lstrip("~").removesuffix(".tensors")
-        if name not in sets:
-            part.fail(f"{quoted(name)} is no tensor or memory; allowed: {', '.join(sets)}")
-        return _ALL - sets[name] if (len(inverted) - len(inverted.lstrip("~"))) % 2 else sets[name]
+    Its rules of loops are there as far as files have them, never stricter ones.
 
-    terms = (text or part.text()).split("|")
-    return frozenset().union(*(_ALL.intersection(*map(named, each.split("&"))) for each in terms))
+    Raises:
+        MaestroEnvError: of ``refuse``: it has what its file would not say.
+    """
+    said = fanout_energies(hierarchy, lambda each: "_".join(container_of(each)))
+    lines = ["variables:"] if said else []
+    lines += [*(f"  {name}: {pj}" for name, pj in said.items()), "arch:", "  nodes:"]
+    for node in nodes_of(hierarchy, lambda each: container_of(each)[0], refuse):
+        lines += (
+            _memory_lines(node, hierarchy.word_bits)
+            if isinstance(node, MemoryElement)
+            else [_container_line(*node)]
+        )
+    pj, simd = _joules(Fraction(str(hierarchy.mac.pj))), hierarchy.mac.simd
+    lines += ["  - !Compute", f"    name: {MAC}", "    leak_power: 0", "    area: 0"]
+    lines += ["    actions:", f"    - {{name: compute, energy: {pj}, throughput: {simd}}}"]
+    text = "\n".join(lines) + "\n"
+    whole = f"{text}workload: {{bits_per_value: {{All: {hierarchy.word_bits}}}}}\n"
+    again = read_hierarchy(read_yaml(whole, "arch", refuse, TAGS))
+    check_said(hierarchy, again, refuse)
+    return text
 
 
-def _listed(tensors: frozenset[str]) -> tuple[str, ...]:
-    return tuple(tensor for tensor in TENSORS if tensor in tensors)
+def _container_line(name: str, fanouts: list[FanoutElement]) -> str:
+    listed = []
+    for each in fanouts:
+        together, reused = {*TENSORS} - {*each.apart}, _reused(each)
+        shared = f", may_reuse: {_set_text(together)}" if each.apart or reused else ""
+        shared += f", reuse: {_set_text(reused)}" if reused else ""
+        listed.append(f"{{name: {container_of(each)[1]}, fanout: {each.size or 1}{shared}}}")
+    return f"  - !Container {{name: {name}, spatial: [{', '.join(listed)}]}}"
+
+
+def _reused(fanout: FanoutElement) -> set[str]:
+    """Return the tensors that no loop of a fan-out may index, of those that its units share."""
+    return {
+        tensor
+        for tensor in {*TENSORS} - {*fanout.apart}
+        if not any(map(fanout.rules.allows, INDEXING[tensor]))
+    }
+
+
+def _memory_lines(memory: MemoryElement, word_bits: int) -> Iterator[str]:
+    size = memory.capacity_bits if isinstance(memory.capacity_bits, int) else "inf"
+    yield from ("  - !Memory", f"    name: {memory.name}", f"    size: {size}")
+    stays = f", {STAYS}: {_set_text(memory.rules.stays)}" if memory.rules.stays else ""
+    yield from ("    leak_power: 0", "    area: 0")
+    yield f"    tensors: {{keep: {_set_text(memory.keeps)}{stays}}}"
+    widths = widths_of(memory, word_bits)
+    other = [f"{_NAMES[tensor]}: {bits}" for tensor, bits in widths.items() if bits != word_bits]
+    if other:
+        yield f"    bits_per_value: {{{', '.join(other)}}}"
+    if memory.bw is None:
+        yield f"    total_latency: {SEPARATE}"
+    yield "    actions:"
+    word = min(widths.values(), default=word_bits)
+    for action, pj in picojoules(memory, word).items():
+        bits = getattr(memory, f"{action}_bw") if memory.bw is None else memory.bw
+        rate = "inf" if bits is None else exact(Fraction(str(bits)) / word)
+        said = f"name: {action}, energy: {_joules(pj)}, throughput: {rate}, bits_per_action: {word}"
+        yield f"    - {{{said}}}"
+
+
+def _joules(pj: Fraction) -> str:
+    return f"{exact(pj)}e-12" if pj else "0"
+
+
+def _set_text(tensors: Collection[str]) -> str:
+    """Write a set of tensors."""
+    listed = [name for tensor, name in _NAMES.items() if tensor in tensors]
+    return "All" if len(listed) == len(_NAMES) else " | ".join(listed) or "Nothing"

@@ -8,8 +8,9 @@ Actions of AccelForge's components: how often, at what energy, and how many bits
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
@@ -34,6 +35,19 @@ TOGETHER = "sum(a.n_calls / a.throughput for a in actions)"
 
 SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
 """Time of a component with a port for each action."""
+
+ALL = frozenset(TENSORS)
+"""All tensors."""
+
+SETS = {
+    "All": ALL,
+    # One layer has none.
+    **dict.fromkeys(("Nothing", "Intermediates"), frozenset[str]()),
+    "input": frozenset({"input"}),
+    **dict.fromkeys(("weight", "filter"), frozenset({"filter"})),
+    "output": frozenset({"output"}),
+}
+"""Tensors by the names that expressions have for them."""
 
 _EXAMPLE = "sum(a.n_calls for a in actions) / 200e6"
 _LATENCY = re.compile(
@@ -95,7 +109,7 @@ def counted_by_code(variables: Iterable[Part]) -> set[str]:
     """Return the variables whose expressions call functions of Python, which are not run."""
     named = [each for part in variables for each in part.named().items()]
     texts = {name: each.value for name, each in named if isinstance(each.value, str)}
-    found = {name for name, text in texts.items() if calls_unknown(text)}
+    found = {name for name, text in texts.items() if _calls_unknown(text)}
     while more := {
         name
         for name, text in texts.items()
@@ -105,7 +119,7 @@ def counted_by_code(variables: Iterable[Part]) -> set[str]:
     return found
 
 
-def calls_unknown(text: str) -> bool:
+def _calls_unknown(text: str) -> bool:
     """Whether an expression calls a function that is not known here."""
     return _CALL.search(text) is not None
 
@@ -185,7 +199,7 @@ def action_of(node: Part, name: str) -> Action:
     each.only("name", "energy", "throughput", "latency", "bits_per_action", "values_per_action")
     if "energy" not in each and "component_class" not in node:
         node.note("actions without energy cost none")
-    rate = limit_of(each.get("throughput", "inf"), Part.positive)
+    rate = _limit_of(each.get("throughput", "inf"), Part.positive)
     if seconds := each.get("latency", "0").number():
         rate = 1 / seconds if rate is None else each.fail("has a throughput and a latency")
     times = node.get("actions_scale", "1").positive()
@@ -194,17 +208,57 @@ def action_of(node: Part, name: str) -> Action:
     if counted is not None:
         # The component says its time itself, by how often actions are called.
         return Action(counted / times, picojoules, _bits(each, node), shared)
-    faster = limit_of(node.get("throughput_scale", "1"), Part.positive)
+    faster = _limit_of(node.get("throughput_scale", "1"), Part.positive)
     if rate is None or faster is None:
         return Action(None, picojoules, _bits(each, node), shared)
     rate *= faster * node.get("n_parallel_instances", "1").positive() / times
     return Action(rate, picojoules, _bits(each, node), shared)
 
 
-def limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
+def _limit_of(part: Part, read: Callable[[Part], _Number]) -> _Number | None:
     """Return a number, None for a limit that is infinite."""
     text = _IF.sub("", part.text().strip())
     return None if text in ("inf", ".inf") else read(replace(part, value=text))
+
+
+def units_of(spatial: Part) -> int:
+    """Return how many values a fan-out has units for, where one may take several."""
+    fanout, taken = spatial["fanout"].integer(), spatial.get("usage_scale", "1").positive()
+    if not 1 <= taken <= fanout:
+        spatial["usage_scale"].fail(f"is {float(taken):g}; allowed: numbers from 1 to {fanout}")
+    return int(fanout // taken)
+
+
+def whole_bits(part: Part) -> int:
+    """Return a number of bits; fractions are rounded up."""
+    bits = part.positive()
+    if bits.denominator != 1:
+        part.note("fractions of bits are rounded up")
+    return math.ceil(bits)
+
+
+def size_of(part: Part, code: Collection[str]) -> int | None:
+    """Return the bits of a memory; None without limit, or where Python code counts them."""
+    text = part.text()
+    if _calls_unknown(text) or not {*re.findall(r"\w+", text)}.isdisjoint(code):
+        part.note(f"Python code is not run; what it counts has no limit: line {part.line}")
+        return None
+    return _limit_of(part, Part.integer)
+
+
+def ports_of(node: Part, read: Action, write: Action, hertz: Fraction) -> dict[str, float]:
+    """Return bits a cycle by field of a memory."""
+    rates = {
+        field: float(action.rate * action.bits / hertz)
+        for field, action in (("read_bw", read), ("write_bw", write))
+        if action.rate is not None
+    }
+    if not read.shared or len(rates) < 2:
+        return rates  # What takes no time waits for nobody.
+    if rates.get("read_bw") != rates.get("write_bw"):
+        shown = " and ".join(f"{field} {rate:g}" for field, rate in rates.items())
+        node.fail(f"has one port, but bits a cycle of {shown}")
+    return {"bw": rates["read_bw"]}
 
 
 def _bits(action: Part, node: Part) -> int:
@@ -244,3 +298,22 @@ def _port(node: Part) -> tuple[bool, Fraction | None]:
         latency.fail(f"cannot be said; allowed: {TOGETHER}, or max, or {_EXAMPLE}")
     rates = replace(latency, value=(match[2] or "").strip("/").replace("/", "*"))
     return match[1] == "sum", rates.positive() if match[2] else None
+
+
+def tensor_set(part: Part, sets: Mapping[str, frozenset[str]], text: str = "") -> frozenset[str]:
+    """Return the tensors of an expression such as ``input | ~GlobalBuffer``."""
+
+    def named(term: str) -> frozenset[str]:
+        inverted = term.strip()
+        name = inverted.lstrip("~").removesuffix(".tensors")
+        if name not in sets:
+            part.fail(f"{quoted(name)} is no tensor or memory; allowed: {', '.join(sets)}")
+        return ALL - sets[name] if (len(inverted) - len(inverted.lstrip("~"))) % 2 else sets[name]
+
+    terms = (text or part.text()).split("|")
+    return frozenset().union(*(ALL.intersection(*map(named, each.split("&"))) for each in terms))
+
+
+def in_order(tensors: frozenset[str]) -> tuple[str, ...]:
+    """Return tensors in their order."""
+    return tuple(tensor for tensor in TENSORS if tensor in tensors)
