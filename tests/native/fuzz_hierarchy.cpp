@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 #include "../../native/hierarchy/model.hpp"
 #include "batches.hpp"
@@ -89,7 +90,11 @@ Space space_of(const ScorerSpec& spec) {
   }
   for (int e = 0; e < spec.accelerator.rest(); ++e) {
     const auto& [is_memory, memory, fanout] = spec.accelerator.elements[e];
-    Space::Part part{e, add(orders), {}};
+    Space::Part part;
+    part.element = e;
+    part.order_column = add(orders);
+    part.free.resize(space.dims.size());
+    std::iota(part.free.begin(), part.free.end(), std::uint8_t{0});
     for (const std::int64_t extent : space.extents) {
       part.sizes.push_back({add(is_memory ? extent : std::min(extent, fanout.size)), {}});
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include "../../native/hierarchy/model.hpp"
 #include "problems.hpp"
@@ -49,7 +50,11 @@ inline gym::hierarchy::Space three_memories(const Square& square) {
     return static_cast<int>(space.parameters.size()) - 1;
   };
   const auto part = [&](int element, const auto& values_of) {
-    gym::hierarchy::Space::Part part{element, add(720), {}};
+    gym::hierarchy::Space::Part part;
+    part.element = element;
+    part.order_column = add(720);
+    part.free.resize(space.dims.size());
+    std::iota(part.free.begin(), part.free.end(), std::uint8_t{0});
     for (const std::int64_t extent : space.extents) {
       const std::vector<std::int32_t> values = values_of(extent);
       part.sizes.push_back({add(values.size()), values});
