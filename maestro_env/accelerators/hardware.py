@@ -125,7 +125,6 @@ class Hardware(Recomputed, Accelerator):
 
     @property
     def deciding(self) -> tuple[float, ...]:
-        """All that decides what mappings cost."""
         return (
             *(self.num_pes, self.l1_bytes, self.l2_bytes, self.noc_bw, self.offchip_bw),
             *(self.noc_latency, self.simd_lanes, self.word_bytes, *astuple(self.energies)),

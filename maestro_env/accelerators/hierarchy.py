@@ -381,7 +381,6 @@ class Hierarchy(Accelerator):
 
     @property
     def deciding(self) -> Hierarchy:
-        """All that decides what mappings cost."""
         return replace(self, name="")
 
     def native(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -87,7 +87,6 @@ class LayersVectorEnv(MaestroVectorEnv):
 
     @property
     def remaining(self) -> float:
-        """Evaluations left; infinite without any budget."""
         return min(sum(each.remaining for each in self._evaluators), self._end - self._used)
 
     @property
@@ -96,7 +95,6 @@ class LayersVectorEnv(MaestroVectorEnv):
 
     @property
     def best_objective(self) -> float:
-        """The least objective of all copies and episodes so far; infinite without a valid one."""
         return float(min(self._best_objectives()))
 
     def _best_objectives(self) -> list[float]:
@@ -125,7 +123,6 @@ class LayersVectorEnv(MaestroVectorEnv):
         return self._now(), self._with_masks(self._told(tried, where))
 
     def step(self, actions: Any) -> Step:
-        """Step all copies; ``actions`` are of ``action_space``."""
         self._require_begun()
         resets = self._over
         if self.autoreset_mode is AutoresetMode.DISABLED and resets.any():

@@ -288,7 +288,6 @@ class NativeProblem(AnyProblem):
         """What evaluates points in the core."""
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
         threads = require_threads(threads)
         try:
             return Rows(*self.native_batch.evaluate(self.space.native, np.asarray(points), threads))
@@ -313,12 +312,6 @@ class NativeProblem(AnyProblem):
             raise MapSpaceError(str(error)) from None
 
     def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
-        """Evaluate one vector of D integers, as a step of an environment shows it.
-
-        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
-        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
-        metrics, float64[M], NaN where there is no figure.
-        """
         columns = self.columns_of(objective)
         try:
             return self.native_batch.observe(self.space.native, vector, columns)
@@ -326,7 +319,6 @@ class NativeProblem(AnyProblem):
             raise MapSpaceError(str(error)) from None
 
     def time(self, points: Points) -> NDArray[np.float64]:
-        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
         try:
             return np.array(self.native_batch.time_points(self.space.native, np.asarray(points)))
         except ValueError as error:

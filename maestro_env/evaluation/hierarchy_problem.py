@@ -50,17 +50,14 @@ class HierarchyProblem(NativeProblem):
 
     @property
     def model(self) -> str:
-        """Name of the cost model."""
         return MODEL
 
     @property
     def hardware(self) -> Hierarchy:
-        """What it is mapped to."""
         return self.space.hardware
 
     @property
     def seed_text(self) -> str:
-        """What tells the random streams of this problem's searches from those of others."""
         layer, text = self.layer, hierarchy_text(self.hardware)
         facts = (layer.operator, layer.dimensions, layer.stride, text, self.space.tiles, self.model)
         return " ".join(map(str, facts))
@@ -70,12 +67,10 @@ class HierarchyProblem(NativeProblem):
         return nest_lines(self.hardware, mapping)
 
     def moved_bits(self, mapping: NestMapping) -> dict[str, float]:
-        """Return the bits that each memory sends and takes for a valid mapping, by name."""
         found, _ = self.space.evaluator.evaluate(mapping)
         return {} if found is None else self.space.evaluator.moved_bits(found)
 
     def missing_bytes(self, point: Points, metrics: NDArray[np.float64]) -> dict[str, int]:
-        """Return the bytes that a vector lacks to fit, by memory."""
         cost, _ = self.space.evaluator.evaluate(self.space.decode(point))
         return {
             fill.name: math.ceil((fill.needed_bits - fill.capacity_bits) / 8)
@@ -84,7 +79,6 @@ class HierarchyProblem(NativeProblem):
         }
 
     def evaluate_mapping(self, mapping: NestMapping) -> tuple[Cost | None, str]:
-        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         row, status = self.native_batch.evaluate_mapping(self.space.evaluator.loops(mapping))
         return (None if np.isnan(row[0]) else Cost.from_row(row.tolist())), status
 
@@ -105,12 +99,10 @@ class HierarchyProblem(NativeProblem):
 
     @property
     def masks_complete(self) -> bool:
-        """Whether what masks allow is always valid in the end."""
         return self.space.tiles_decide
 
     @property
     def native_masks(self) -> _native.HierarchyMasks:
-        """What ``Masks`` asks in the C++ core."""
         return _native.HierarchyMasks(self.space.native, *self.space.evaluator.native())
 
     def why_nothing_fits(self) -> str:

@@ -85,18 +85,15 @@ class Problem(NativeProblem):
 
     @property
     def hardware(self) -> Hardware:
-        """What it is mapped to."""
         return self.space.hardware
 
     def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
-        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
         row, status, clusters, _ = self.native_batch.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
 
     @property
     def schema(self) -> str:
-        """The schema of the map space."""
         return self.space.schema
 
     @property
@@ -106,7 +103,6 @@ class Problem(NativeProblem):
 
     @property
     def seed_text(self) -> str:
-        """What tells the random streams of this problem's searches from those of others."""
         layer, space, hardware = self.layer, self.space, self.hardware
         if hardware == PRESETS["unlimited"]:
             # This preset was once called "paper"; under that name its seeds make the same searches.
@@ -258,12 +254,10 @@ class Problem(NativeProblem):
 
     @property
     def figures(self) -> frozenset[str]:
-        """Names of the metrics that the model computes."""
         return _figures_of(self.model)
 
     @property
     def lower_bounds(self) -> Figures[str, float]:
-        """Lower bounds of figures that the hardware sets, by name."""
         return {name: of(self.layer, self.hardware) for name, of in FIGURE_BOUNDS.items()}
 
     def violations(self, points: Points, rows: Rows) -> NDArray[np.float64]:
@@ -275,12 +269,10 @@ class Problem(NativeProblem):
 
     @property
     def masks_complete(self) -> bool:
-        """Whether what masks allow is always valid in the end."""
         return "masks" in self.abilities
 
     @property
     def native_masks(self) -> _native.Masks:
-        """What ``Masks`` asks in the C++ core."""
         return _native.Masks(self.model, self.layer.native, self.hardware.native, self.space.native)
 
     @cached_property

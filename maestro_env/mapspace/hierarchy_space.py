@@ -143,7 +143,6 @@ class HierarchySpace(Space):
 
     @cached_property
     def native(self) -> _native.HierarchySpace:
-        """The space as the C++ core decodes it."""
         letters = list(enumerate(map(self._letter, self.extents)))
         return _native.HierarchySpace(
             [(parameter.name, parameter.choices) for parameter in self.parameters],
@@ -190,7 +189,6 @@ class HierarchySpace(Space):
         return self.native.canonical(np.ascontiguousarray(points))
 
     def decode(self, point: ArrayLike) -> NestMapping:
-        """Return the mapping of a vector of shape [D]."""
         try:
             found = self.native.decode(point)
         except ValueError as error:
@@ -215,12 +213,10 @@ class HierarchySpace(Space):
         return point
 
     def ordered(self, name: str) -> list[str]:
-        """Return the dimensions whose permutation an order is the rank of."""
         parts = (part for memory, fanouts in self._groups for part in (memory, *fanouts))
         return next((part.loops.free for part in parts if part.order == name), [])
 
     def loops(self, mapping: NestMapping) -> dict[str, list[str]]:
-        """Return the dimensions of the loops of each memory, outermost first."""
         elements = zip(self.hardware.elements, mapping, strict=True)
         return {
             element.name: [dim for dim, _ in loops]

@@ -266,7 +266,6 @@ class MapSpace(Space):
         return tuple(dim for dim in self.parallel_dims if rules.allows(self._letter(dim)))
 
     def json_of(self, mapping: nouns.Mapping) -> str:
-        """Return what a file holds of a mapping."""
         return mapping.to_json()
 
     def clipped(self, points: Points) -> Points:
@@ -281,7 +280,6 @@ class MapSpace(Space):
         return self.native.identities(points, _odd_factors(len(self.parameters)))
 
     def decode(self, point: ArrayLike) -> nouns.Mapping:
-        """Return the mapping of a vector of shape [D]."""
         try:
             directives = self.native.decode(point)
         except ValueError as error:
@@ -289,7 +287,6 @@ class MapSpace(Space):
         return nouns.Mapping.from_directives(directives)
 
     def encode(self, mapping: nouns.Mapping) -> Points:
-        """Return the vector of a mapping: ``decode(encode(m)) == m``."""
         require_type("mapping", mapping, nouns.Mapping, "such as decode returns")
         if len(mapping.levels) != len(LEVELS):
             raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
@@ -302,7 +299,6 @@ class MapSpace(Space):
         return point
 
     def loops(self, mapping: nouns.Mapping) -> dict[str, list[str]]:
-        """Return the dimensions of the loops of each level, outermost first."""
         levels = zip(LEVELS, mapping.levels, strict=True)
         return {name: [loop.dim for loop in level.loops] for name, level in levels}
 
@@ -357,7 +353,6 @@ class MapSpace(Space):
 
     @cached_property
     def native(self) -> _native.MapSpace:
-        """The space as the C++ core decodes it."""
         names = list(self.extents)
 
         def parallel(level: str) -> list[int]:

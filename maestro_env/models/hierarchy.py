@@ -33,7 +33,6 @@ class AnyMemories(Room):
     """The model of accelerators that are described with all their memories."""
 
     def find(self, text: str | Hierarchy) -> Hierarchy:
-        """Return what ``find_hierarchy`` returns."""
         if isinstance(text, Accelerator) and self.model != text.MODEL:
             raise ModelError(
                 f"model {self.model} does not know accelerators of two buffers, such as "
@@ -64,17 +63,14 @@ class AnyMemories(Room):
         return constrained(accelerator, rules) if rules else accelerator
 
     def text(self, accelerator: Hierarchy) -> str:
-        """Return its name if that is a chip's, else its YAML."""
         name = accelerator.name
         known = name in chips_with("memories") and find_hierarchy(name) == accelerator
         return name if known else hierarchy_text(accelerator)
 
     def file_text(self, accelerator: Hierarchy) -> str:
-        """Return its YAML."""
         return hierarchy_text(accelerator)
 
     def published(self, name: str) -> Hierarchy | None:
-        """Return the chip that has this name."""
         chips = (self.with_energies(find_hierarchy(chip)) for chip in chips_with("memories"))
         return next((chip for chip in chips if chip.name == name), None)
 
@@ -109,11 +105,9 @@ class AnyMemories(Room):
         yield from wrap(f"model {self.model}: {', '.join(parts)}", _WIDTH)
 
     def with_energies(self, accelerator: Hierarchy) -> Hierarchy:
-        """Return what ``with_usual_energies`` returns."""
         return with_usual_energies(accelerator)
 
     def has_energies(self, accelerator: Hierarchy) -> bool:
-        """Say whether its file has any energy."""
         return has_energies(accelerator)
 
     def area_um2(self, accelerator: Hierarchy, technology: Technology) -> float:
@@ -123,13 +117,11 @@ class AnyMemories(Room):
     def explain(
         self, problem: HierarchyProblem, mapping: NestMapping, objective: Objective | str | None
     ) -> Any:
-        """Return a ``HierarchyExplanation``."""
         from maestro_env.explanation import explain_hierarchy
 
         return explain_hierarchy(problem.space.evaluator, mapping, objective)
 
     def bottleneck(self, problem: HierarchyProblem, mapping: NestMapping) -> str:
-        """Return the resource that saves most."""
         from maestro_env.explanation import nest_bottleneck
 
         return next(iter(nest_bottleneck(problem.space.evaluator, mapping).names), "-")

@@ -33,7 +33,6 @@ class TwoLevels(Room):
     real_units = False
 
     def find(self, text: str | Hardware) -> Hardware:
-        """Return what ``find_hardware`` returns."""
         self._require_known(text)
         return find_hardware(text)
 
@@ -57,7 +56,6 @@ class TwoLevels(Room):
         return [Problem(space, self.model, guard) for space in spaces]
 
     def published(self, name: str) -> Hardware | None:
-        """Return what ``named_hardware`` returns."""
         return named_hardware(name)
 
     def all_fields(self, accelerator: Hardware) -> str:
@@ -67,11 +65,9 @@ class TwoLevels(Room):
         return ",".join(f"{key}={value}" for key, value in said.items() if key != "name")
 
     def record(self, accelerator: Hardware) -> dict[str, Any]:
-        """Return its fields."""
         return accelerator.record()
 
     def text(self, accelerator: Hardware) -> str:
-        """Return its name if that is known, else its fields."""
         known = named_hardware(accelerator.name) == accelerator
         return accelerator.name if known else accelerator.text()
 
@@ -109,13 +105,11 @@ class TwoLevels(Room):
     def explain(
         self, problem: Problem, mapping: LoopNest, objective: Objective | str | None
     ) -> Any:
-        """Return an ``Explanation``."""
         from maestro_env.explanation import explain_mapping
 
         return explain_mapping(problem, mapping, objective or "edp")
 
     def bottleneck(self, problem: Problem, mapping: LoopNest) -> str:
-        """Return the resource that saves most."""
         from maestro_env.explanation import find_bottleneck
 
         try:

@@ -31,7 +31,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("reading a PyTorch module", str(error.name), "rl") from error
 
-_ATEN = torch.ops.aten
 # Operators of PyTorch with MACs, by their names; those with a rule are found before.
 _HAS_MACS = re.compile(
     r"addr$|attention|bilinear$|^_trilinear|cdist|conv(?!ert)|fft|gru|lstm|rnn|mm(_|$)|_mm|addmv"
