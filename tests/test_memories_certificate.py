@@ -61,8 +61,9 @@ def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -
             if port:
                 prices = prices + 0.7 * port_prices(facts, units, port)
                 steps = [0.7 * each for each in steps_of(facts, port)]
-            refill = 0.3 + (0.7 if port else 0.0)
-            task = Task(units, prices, 0.3, refill, steps, limits.fill_cycles, limits.cycles)
+            latency, shares = (1.0, {port: 0.7}) if port else (0.3, {})
+            fills = [latency - facts.hidden(e, shares) for e in range(len(facts.elements))]
+            task = Task(units, prices, steps, fills, latency, limits.fill_cycles, limits.cycles)
             least = Program(facts, ratio).least(task) + facts.mac["pj"] * facts.macs / 1000
             least += 0.7 * facts.rounding[port] if port else 0.0
             assert least == pytest.approx(relaxed.least(box, weights, ratio, limits), rel=1e-9)

@@ -174,7 +174,8 @@ def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
         for dim in map(DIMS.index, lacking[tensor]):
             of_dim = 1
             for fanout in reversed(of):
-                of_dim = int(units[0, fanouts.index(fanout), dim] - 1) * of_dim + 1
+                own = int(units[0, fanouts.index(fanout), dim])
+                of_dim = of_dim if own == 1 else (own - 1) * of_dim + 1
             found *= of_dim
         return found
 

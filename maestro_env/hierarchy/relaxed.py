@@ -38,7 +38,7 @@ class Weights:
     Args:
         energy: of a nJ.
         ports: of a cycle of some ports, by element and way.
-        fill: of a cycle of the first fills.
+        fill: of a cycle of computing and of the first fills, beside the ports'.
     """
 
     energy: float = 1.0
@@ -137,10 +137,12 @@ class Relaxation:
             prices = self._first_prices(box, port)
             accesses += weight * np.column_stack([prices, self._gaps * prices[:, 0]])
             steps += weight * self._steps(port)
-        # Fills that begin further outputs hide behind no port (P11).
-        fills = weights.fill, weights.fill + sum(weights.ports.values())
+        # First fills hide behind the ports that they pass alone, and later ones behind none (P11).
+        latency = weights.fill + sum(weights.ports.values())
+        hidden = sum(weight * self._passes[:, *port] for port, weight in weights.ports.items())
+        fills = np.maximum(0.0, latency - hidden * np.ones(len(self._elements)))
         return (
-            *(box.least, box.most, box.sharing, accesses, fills, steps),
+            *(box.least, box.most, box.sharing, accesses, steps, fills, latency),
             (limits.fill_cycles, limits.cycles),
             self._filling,
             box.outer.tolist(),
@@ -204,10 +206,28 @@ class Relaxation:
         return np.array(found, dtype=np.float64)
 
     @cached_property
+    def _passes(self) -> NDArray[np.bool_]:
+        """Whether the first fill of an element takes time of a port, bool[E, E, 2]."""
+        found: NDArray[np.bool_] = self._fill_prices.sum(axis=1) > 0
+        return found
+
+    @cached_property
     def _filling(self) -> Values:
         """Cycles of one port for a word of each tensor's first tile, and in gaps, at least.
 
         float64[E, 4].
+        """
+        last = len(self._elements)
+        ports = self._fill_prices.reshape(last, len(TENSORS) + 1, -1)
+        slowest = ports[:, :-1].sum(axis=1).argmax(axis=1)
+        found: Values = ports[np.arange(last), :, slowest]
+        return found
+
+    @cached_property
+    def _fill_prices(self) -> Values:
+        """Cycles of each port for a word of each tensor that fills an element, and in gaps.
+
+        float64[E, 4, E, 2].
         """
         last = len(self._elements)
         by_child = np.zeros((last, len(TENSORS) + 1, last, 2))
@@ -216,7 +236,4 @@ class Relaxation:
                 prices = self._port_prices[:, :, b]
                 by_child[each.child, each.tensor] += prices[:, :, [0, 3]].sum(axis=2)
                 by_child[each.child, -1] += self._gaps[b] * prices[:, :, 0]
-        ports = by_child.reshape(last, len(TENSORS) + 1, -1)
-        slowest = ports[:, :-1].sum(axis=1).argmax(axis=1)
-        found: Values = ports[np.arange(last), :, slowest]
-        return found
+        return by_child

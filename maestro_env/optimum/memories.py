@@ -335,7 +335,8 @@ class MemoriesSearch(ProofSearch):
                 replace(node, tuples=half, fineness=min(node.fineness, self._finest_of(half)))
                 for half in self._units.halves(node.tuples)
             ]
-        if self._splits >= _MOST_SPLITS or (whole and not self._ragged(node)):
+        worthwhile = not whole or self._powers[0] or self._ragged(node)
+        if self._splits >= _MOST_SPLITS or not worthwhile:
             return []
         self._splits += 1
         fineness = min(self._finest, _SOME_FINEST)

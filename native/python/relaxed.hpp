@@ -43,11 +43,11 @@ class RelaxedProgram {
 
   // The least cost, and, if wanted, the loops of a mapping that costs about as much.
   py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
-                  const Doubles& sharing, const Doubles& accesses,
-                  const std::pair<double, double>& fills, const Doubles& steps,
-                  const std::pair<double, double>& limits, const Doubles& filling,
-                  const std::array<relaxed::Counts, 2>& outer) {
-    const Task task = read(least, most, sharing, accesses, fills, steps, limits, filling, outer);
+                  const Doubles& sharing, const Doubles& accesses, const Doubles& steps,
+                  const Doubles& fills, double refill, const std::pair<double, double>& limits,
+                  const Doubles& filling, const std::array<relaxed::Counts, 2>& outer) {
+    const Task task =
+        read(least, most, sharing, accesses, steps, fills, refill, limits, filling, outer);
     std::vector<hierarchy::MappedLoop> loops;
     double found = 0;
     {
@@ -77,14 +77,14 @@ class RelaxedProgram {
   }
 
   Task read(const Integers& least, const Integers& most, const Doubles& sharing,
-            const Doubles& accesses, const std::pair<double, double>& fills, const Doubles& steps,
+            const Doubles& accesses, const Doubles& steps, const Doubles& fills, double refill,
             const std::pair<double, double>& limits, const Doubles& filling,
             const std::array<relaxed::Counts, 2>& outer) const {
     Task task;
     const auto elements = static_cast<std::size_t>(problem_.elements());
     task.box.units.resize(elements);
     task.weights.accesses = rows<6>(accesses, problem_.boundaries.size(), "accesses");
-    std::tie(task.weights.fill, task.weights.refill) = fills;
+    task.weights.refill = refill;
     task.limits.fills = rows<kTensors + 1>(filling, elements, "filling");
     std::tie(task.limits.fill_cycles, task.limits.cycles) = limits;
     task.box.least = outer[0];
@@ -93,9 +93,11 @@ class RelaxedProgram {
     const auto most_rows = rows<kLoops>(most, elements, "most");
     const auto sharing_rows = rows<kTensors>(sharing, elements, "sharing");
     const auto step_rows = rows<1>(steps, elements, "steps");
+    const auto fill_rows = rows<1>(fills, elements, "fills");
     for (std::size_t e = 0; e < elements; ++e) {
       task.box.units[e] = {least_rows[e], most_rows[e], sharing_rows[e]};
       task.weights.steps.push_back(step_rows[e][0]);
+      task.weights.fills.push_back(fill_rows[e][0]);
     }
     return task;
   }
@@ -146,8 +148,9 @@ inline void bind_relaxed(py::module_& module) {
           },
           py::arg("extents"), py::arg("ratio"), py::arg("units"))
       .def("least", &RelaxedProgram::least, py::arg("ratio"), py::arg("traced"), py::arg("least"),
-           py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("fills"),
-           py::arg("steps"), py::arg("limits"), py::arg("filling"), py::arg("outer"));
+           py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("steps"),
+           py::arg("fills"), py::arg("refill"), py::arg("limits"), py::arg("filling"),
+           py::arg("outer"));
 }
 
 }  // namespace gym::python

@@ -96,7 +96,7 @@ Charges::Words Charges::least(const hierarchy::Boundary& boundary) const {
 }
 
 // Units of a dimension at the fan-outs from an element to the child that work at least, all or
-// those that the parent serves apart: of nested shares the last may have but one (P6).
+// those that the parent serves apart (P6).
 std::int64_t Charges::at_work(const hierarchy::Boundary& boundary, int first, int dim,
                               bool apart) const {
   const auto& [tensor, parent, child] = boundary;
@@ -104,7 +104,7 @@ std::int64_t Charges::at_work(const hierarchy::Boundary& boundary, int first, in
   for (int f = std::min(child, problem_.elements()) - 1; f >= first; --f) {
     if (problem_.is_memory(f)) continue;
     if (apart && f >= parent && problem_.together(f, tensor)) continue;
-    units = (box_->units[f].least[dim] - 1) * units + 1;
+    units = nested(box_->units[f].least[dim], units);
   }
   return units;
 }

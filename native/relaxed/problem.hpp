@@ -59,6 +59,12 @@ struct Units {
   std::array<double, kTensors> sharing;
 };
 
+// Units of two fan-outs that work at least, if so many of the outer one do, and of the inner one
+// where boxes are whole: in the last share there may be work for one alone (P6).
+constexpr std::int64_t nested(std::int64_t outer, std::int64_t inner) {
+  return outer == 1 ? inner : (outer - 1) * inner + 1;
+}
+
 // Mappings by the units of their fan-outs (by element; those of memories do not count), and by the
 // tiles that the loops of the first memory leave.
 struct Box {
@@ -67,11 +73,11 @@ struct Box {
 };
 
 // What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them) and
-// words in gaps, cycles of first fills and of those again (H6), and steps (of an element).
+// words in gaps, steps and cycles of first fills (by element), and of fills again (H6).
 struct Weights {
   std::vector<std::array<double, 6>> accesses;
-  double fill = 0, refill = 0;
-  std::vector<double> steps;
+  std::vector<double> steps, fills;
+  double refill = 0;
 };
 
 // Where no mapping is looked at: that fills an element for longer, in cycles a word of each tensor

@@ -44,25 +44,7 @@ Program::Program(const Problem& problem, double ratio, bool dividing,
                  const std::vector<Counts>& units)
     : problem_(problem),
       grid_(problem.shape.extent, ratio, units),
-      charges_(problem, grid_, dividing) {
-  grid_.each(kAllLoops, [&](const auto& index) {
-    Counts tile;
-    double outputs = 1, steps = 1;
-    for (int d = 0; d < kLoops; ++d) {
-      const Class& of = grid_.classes(d)[index[d]];
-      tile[d] = of.least;
-      const auto chunks = static_cast<double>(ceil_div(problem.shape.extent[d], of.most));
-      steps *= chunks;
-      if (has(kOutputLoops, static_cast<LoopId>(d))) outputs *= chunks;
-    }
-    for (const TensorId t : {kInput, kFilter, kOutput}) {
-      tile_words_[t].push_back(words_of(problem.shape, t, tile));
-    }
-    tile_words_[kTensors].push_back(words_in_gaps(problem.shape, tile));
-    output_tiles_.push_back(outputs);
-    steps_.push_back(steps);
-  });
-}
+      charges_(problem, grid_, dividing) {}
 
 double Program::least(const Box& box, const Weights& weights, const Limits& limits,
                       std::vector<hierarchy::MappedLoop>* trace) {
@@ -223,31 +205,40 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
   // The first memory's tiles are what the next element gets.
   const double refill = memory == 1 ? problem_.accelerator.elements[0].memory.refill : 0;
   const double units = units_above(memory);
-  const auto states = static_cast<std::size_t>(grid_.states());
-  Table more(states, 0);
-  for (std::size_t s = 0; s < states; ++s) {
-    double all = 0, cycles = tile_words_[kTensors][s] * limits.fills[memory][kTensors];
+  const std::array<std::vector<Class>, kLoops> sizes = sizes_at(memory);
+  Table more;
+  more.reserve(static_cast<std::size_t>(grid_.states()));
+  grid_.each(kAllLoops, [&](const auto& index) {
+    Counts tile;
+    double output_tiles = 1, all_tiles = 1;
     bool fits = true;
+    for (int d = 0; d < kLoops; ++d) {
+      const Class& of = sizes[d][index[d]];
+      tile[d] = of.least;
+      fits = fits && of.least <= std::min(of.most, problem_.tiles[memory][d]);
+      const auto chunks = static_cast<double>(ceil_div(problem_.shape.extent[d], of.most));
+      all_tiles *= chunks;
+      if (has(kOutputLoops, static_cast<LoopId>(d))) output_tiles *= chunks;
+    }
+    double all = 0, cycles = 0;
+    if (const double gaps = limits.fills[memory][kTensors]; gaps > 0) {
+      cycles = gaps * words_in_gaps(problem_.shape, tile);
+    }
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       if (!own.keeps[t]) continue;
-      const double words = tile_words_[t][s];
+      const double words = words_of(problem_.shape, t, tile);
       const double bits = words * static_cast<double>(own.width[t] * own.buffers);
       fits = fits && bits <= pool.capacity[t];
       all += bits;
       cycles += words * limits.fills[memory][t];
     }
-    for (int d = 0; d < kLoops; ++d) {
-      const auto state = static_cast<std::int64_t>(s);
-      const Class& tile = grid_.classes(d)[static_cast<std::size_t>(grid_.at(state, d))];
-      fits = fits && tile.least <= problem_.tiles[memory][d];
-    }
-    const double again = refill * (output_tiles_[s] - 1);
-    const double steps = std::ceil(steps_[s] / units);
+    const double again = refill * (output_tiles - 1);
+    const double steps = std::ceil(all_tiles / units);
     fits = fits && all <= pool.capacity[kTensors] && cycles * (1 + again) <= limits.fill_cycles &&
            steps * static_cast<double>(own.step_cycles) <= limits.cycles;
-    const double filling = cycles * (weights.fill + weights.refill * again);
-    more[s] = fits ? filling + steps * weights.steps[memory] : kInfinite;
-  }
+    const double filling = cycles * (weights.fills[memory] + weights.refill * again);
+    more.push_back(fits ? filling + steps * weights.steps[memory] : kInfinite);
+  });
   begin();
   Tables found;
   Open opened = 0;
@@ -255,7 +246,7 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
     if (problem_.boundaries[b].child == memory) opened |= Open{1} << b;
   }
   for (auto& [open, costs] : tables_) {
-    for (std::size_t s = 0; s < states; ++s) costs.cost[s] += more[s];
+    for (std::size_t s = 0; s < more.size(); ++s) costs.cost[s] += more[s];
     lower(found, open | opened, costs);
   }
   tables_ = std::move(found);
@@ -412,6 +403,23 @@ std::vector<Counts> Program::tiles(const std::vector<std::int64_t>& left) const 
       found[e][d] = whole                                 ? of.most
                     : tile >= of.least && tile <= of.most ? tile
                                                           : std::max(of.least, inside);
+    }
+  }
+  return found;
+}
+
+// Tiles of each class that a memory may get: all units inside work (P6), and what the first
+// memory's loops leave is of the box. There are none if the least is above the most.
+std::array<std::vector<Class>, kLoops> Program::sizes_at(int memory) const {
+  std::array<std::vector<Class>, kLoops> found;
+  for (int d = 0; d < kLoops; ++d) {
+    std::int64_t least = 1;
+    for (int f = problem_.elements() - 1; f > memory; --f) {
+      if (!problem_.is_memory(f)) least = nested(box_->units[f].least[d], least);
+    }
+    if (memory == 1) least = std::max(least, box_->least[d]);
+    for (const Class& of : grid_.classes(d)) {
+      found[d].push_back({std::max(of.least, least), std::min(of.most, box_->most[d])});
     }
   }
   return found;

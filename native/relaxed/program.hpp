@@ -69,6 +69,7 @@ class Program {
   static void lower(Tables& tables, Open open, const Costs& others);
   std::size_t boundaries() const { return problem_.boundaries.size(); }
   Open of_tensor(TensorId tensor) const;
+  std::array<std::vector<Class>, kLoops> sizes_at(int memory) const;
   double units_above(int element) const;
   std::vector<hierarchy::MappedLoop> nest() const;
   std::vector<Counts> tiles(const std::vector<std::int64_t>& left) const;
@@ -77,9 +78,6 @@ class Program {
   Grid grid_;
   Charges charges_;
   const Box* box_ = nullptr;
-  // Of the least tile, by state; and of inputs in gaps.
-  std::array<Table, kTensors + 1> tile_words_;
-  Table output_tiles_, steps_;  // of a memory that gets such tiles, by state
   Tables tables_;
   bool traced_ = false;
   std::vector<Passed> passed_;

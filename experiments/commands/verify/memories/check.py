@@ -202,8 +202,8 @@ class Leaves:
             steps = steps + latency * share * np.array(steps_of(facts, port))
         rest = max(0.0, latency * (1 - sum(shares.values())))
         limits = (fill_cycles, cycles) if latency else (math.inf, math.inf)
-        refill = rest + latency * sum(shares.values())
-        least = program.least(Task(units, prices, rest, refill, steps.tolist(), *limits))
+        fills = [latency - latency * facts.hidden(e, shares) for e in range(len(facts.elements))]
+        least = program.least(Task(units, prices, steps.tolist(), fills, latency, *limits))
         runs = sum(latency * share * facts.rounding[port] for port, share in shares.items())
         macs = energy * facts.mac["pj"] * facts.macs / 1000
         return float(least + macs + runs + rest * units.cycles)

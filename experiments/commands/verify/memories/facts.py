@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -130,14 +131,24 @@ class Facts:
         """
         found = np.zeros((len(self.elements), 4))
         for element in range(1, len(self.elements)):
-            by_port = np.zeros((4, len(self.elements), 2))
-            for b, (tensor, _, child) in enumerate(self.boundaries):
-                if child == element and tensor != OUTPUT:
-                    by_port[tensor] += self.cycles[b, 0] + self.cycles[b, 3]
-                    by_port[3] += self.cycles[b, 0] if self.has_gaps(b) else 0.0
+            by_port = self._first_fill(element)
             total = by_port[:3].sum(axis=0)
             found[element] = by_port[:, *np.unravel_index(total.argmax(), total.shape)]
         return found
+
+    def hidden(self, element: int, shares: Mapping[tuple[int, int], float]) -> float:
+        """Return the share of an element's first fill that the time of ports may have (P11)."""
+        passes = self._first_fill(element).sum(axis=0)
+        return min(1.0, sum(share for port, share in shares.items() if passes[port] > 0))
+
+    def _first_fill(self, element: int) -> Numbers:
+        """Return cycles of each port for a word of each tensor, and in gaps, float64[4, E, 2]."""
+        by_port = np.zeros((4, len(self.elements), 2))
+        for b, (tensor, _, child) in enumerate(self.boundaries):
+            if child == element and tensor != OUTPUT:
+                by_port[tensor] += self.cycles[b, 0] + self.cycles[b, 3]
+                by_port[3] += self.cycles[b, 0] if self.has_gaps(b) else 0.0
+        return by_port
 
     # ---- Units ----------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.loop_rules import DIMS
+from maestro_env.base.checks import MAX_INT
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
     INPUT,
@@ -30,6 +31,7 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     Numbers,
     R,
     S,
+    Tuples,
     Units,
     touched,
 )
@@ -47,18 +49,18 @@ class Task:
     Args:
         units: at work.
         prices: of an access of each kind, and of words in gaps, float64[B, 6].
-        fill: of a cycle of the first fills.
-        refill: of a cycle of those that further outputs wait for.
         steps: of a step of each element.
+        fills: of a cycle of the first fill of each element.
+        refill: of a cycle of those that further outputs wait for.
         fill_cycles: of one memory at most.
         cycles: of all pauses of one memory at most.
     """
 
     units: Units
     prices: Numbers
-    fill: float
+    steps: list[float]
+    fills: list[float]
     refill: float
-    steps: Iterable[float]
     fill_cycles: float
     cycles: float
 
@@ -173,16 +175,19 @@ class Program:
         capacity = facts.elements[own["pool"]]["capacity"]
         steps = np.ones(self._shape)
         outputs, fits = steps, np.ones(self._shape, dtype=bool)
-        for dim, bounds in enumerate(self._classes):
-            chunks = self._along(dim, np.ceil(facts.extents[dim] / bounds[:, 1]))
+        tiles: list[Tuples] = []
+        for dim in range(8):
+            least, most = self._sizes(dim, memory, task)
+            chunks = self._along(dim, np.ceil(facts.extents[dim] / most))
             steps = steps * chunks
             outputs = outputs * chunks if dim in MOVING[OUTPUT] else outputs
-            most = facts.rules[memory].tiles.get(DIMS[dim], math.inf)
-            fits = fits & (self._along(dim, bounds[:, 0]) <= most)
-        bits, cycles = np.zeros(self._shape), self._gaps() * facts.filling[memory, 3]
+            allowed = np.minimum(most, facts.rules[memory].tiles.get(DIMS[dim], MAX_INT))
+            fits = fits & (self._along(dim, least <= allowed) > 0)
+            tiles.append(least)
+        bits, cycles = np.zeros(self._shape), self._gaps(tiles) * facts.filling[memory, 3]
         for tensor in (INPUT, FILTER, OUTPUT):
             if own["keeps"][tensor]:
-                words = self._words(tensor)
+                words = self._words(tensor, tiles)
                 size = words * (own["width"][tensor] * own["buffers"])
                 fits, bits = fits & (size <= capacity[tensor]), bits + size
                 cycles = cycles + words * facts.filling[memory, tensor]
@@ -195,17 +200,28 @@ class Program:
         steps = np.ceil(steps / at_work)
         fits = fits & (bits <= capacity[3]) & (cycles * (1 + again) <= task.fill_cycles)
         fits = fits & (steps * own["step_cycles"] <= task.cycles)
-        filling = cycles * (task.fill + task.refill * again)
-        more = np.where(fits, filling + steps * list(task.steps)[memory], np.inf)
+        filling = cycles * (task.fills[memory] + task.refill * again)
+        more = np.where(fits, filling + steps * task.steps[memory], np.inf)
         opened = {b for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
             _lower(found, open_ | opened, table + more)
         return found
 
-    def _words(self, tensor: int) -> Numbers:
-        """Return the words of the least tiles of a tensor."""
-        least = [bounds[:, 0].astype(float) for bounds in self._classes]
+    def _sizes(self, dim: int, memory: int, task: Task) -> tuple[Tuples, Tuples]:
+        """Return the least and the most of each class that a memory may get.
+
+        All units inside work (P6), and what the first memory's loops leave is of the box.
+        """
+        inside = [int(task.units.least[f, dim]) for f in self._facts.fanouts if f > memory]
+        low, high = task.units.outer[dim]
+        least = max(_at_work(inside), low if memory == 1 else 1)
+        bounds = self._classes[dim]
+        return np.maximum(bounds[:, 0], least), np.minimum(bounds[:, 1], high)
+
+    def _words(self, tensor: int, tiles: list[Tuples]) -> Numbers:
+        """Return the words of tiles of a tensor, by the class of each dimension."""
+        least = [each.astype(float) for each in tiles]
         words = np.ones(self._shape)
         if tensor != INPUT:
             for dim in MOVING[tensor]:
@@ -216,26 +232,23 @@ class Program:
         for axis, (out, tap) in enumerate(WINDOWS):
             step = self._facts.stride[axis], self._facts.dilation[axis]
             rows = np.array(
-                [
-                    [touched(int(p), int(r), *step) for r in self._classes[tap][:, 0]]
-                    for p in self._classes[out][:, 0]
-                ]
+                [[touched(int(p), int(r), *step) for r in tiles[tap]] for p in tiles[out]]
             )
             shape = [1] * 8
             shape[out], shape[tap] = rows.shape
             words = words * rows.reshape(shape)
         return words
 
-    def _gaps(self) -> Numbers:
-        """Return what lies between the rows and columns of the least tiles of inputs."""
+    def _gaps(self, tiles: list[Tuples]) -> Numbers:
+        """Return what lies between the rows and columns of tiles of inputs."""
         words = np.ones(self._shape)
         for dim in (N, G, C):
-            words = words * self._along(dim, self._classes[dim][:, 0])
+            words = words * self._along(dim, tiles[dim])
         for axis, (out, tap) in enumerate(WINDOWS):
-            rows = (self._classes[out][:, 0] - 1) * self._facts.stride[axis]
-            more = (self._classes[tap][:, 0] - 1) * self._facts.dilation[axis]
+            rows = (tiles[out] - 1) * self._facts.stride[axis]
+            more = (tiles[tap] - 1) * self._facts.dilation[axis]
             words = words * (self._along(out, rows) + self._along(tap, more) + 1)
-        return words - self._words(INPUT)
+        return words - self._words(INPUT, tiles)
 
     # ---- Fan-outs -------------------------------------------------------------------------------
 
@@ -415,7 +428,7 @@ def _at_work(units: list[int]) -> int:
     """Return how many units of nested fan-outs work at least: the last share may have but one."""
     found = 1
     for each in reversed(units):
-        found = (each - 1) * found + 1
+        found = found if each == 1 else (each - 1) * found + 1
     return found
 
 
