@@ -16,15 +16,15 @@ from optimum_helpers import EDP, certified, solve
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.bounds.boxes import Facts
-from maestro_env.experiments.commands.verify.certificate.blocks import (
+from maestro_env.experiments.commands.verify.blocks import (
     EVALUATE,
     Block,
     read_block,
     read_roots,
 )
-from maestro_env.experiments.commands.verify.certificate.check import verify
-from maestro_env.experiments.commands.verify.certificate.claim import open_stream
+from maestro_env.experiments.commands.verify.bounds.boxes import Facts
+from maestro_env.experiments.commands.verify.check import verify
+from maestro_env.experiments.commands.verify.claim import open_stream
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems.drawn import is_bounded, random_problem
-from maestro_env.experiments.problems.unusual import unusual_problems
+from maestro_env.experiments.problems.splits import unusual_problems
 from maestro_env.optimum.solving import Limits, solve
 from maestro_env.prior.proposals import likeliest, load_prior
 from maestro_env.prior.warning import expected_gap

@@ -27,9 +27,9 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.certificate.check import verify
+from maestro_env.experiments.commands.verify.check import verify
 from maestro_env.experiments.problems.drawn import between
-from maestro_env.experiments.problems.unusual import MACHINES, unusual_problems
+from maestro_env.experiments.problems.splits import MACHINES, unusual_problems
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from ray_works import Spinning
 
-from maestro_env.experiments.store.pool import run_records
+from maestro_env.experiments.store.running import run_records
 
 _CORES = 2
 _KINDS = {0.02: 1000, 2.0: 20}

@@ -26,8 +26,8 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.experiments.search.goals import ProblemConfig
-from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import Show
+from maestro_env.experiments.store.running import run_records
 from maestro_env.experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, open_sweep
 from maestro_env.experiments.study.sweep.plan import check, chunk_sizes

@@ -14,7 +14,7 @@ from commands import audit as main
 from compare_helpers import compare
 from run_helpers import edit, load, run
 
-from maestro_env.experiments.commands.audit.exploitation import follow
+from maestro_env.experiments.commands.audit import follow
 from maestro_env.experiments.study.study import read_all
 from maestro_env.mappers import own_mappers
 

@@ -22,8 +22,12 @@ from run_helpers import edit, load
 from scipy.stats import gmean
 
 from maestro_env.experiments.commands.benchmark.entries import read_entry
-from maestro_env.experiments.commands.benchmark.methods import Method, training_library
-from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
+from maestro_env.experiments.commands.benchmark.records import (
+    Evaluation,
+    Method,
+    checkpoints,
+    training_library,
+)
 from maestro_env.experiments.commands.benchmark.scores import (
     WORST,
     estimates,
@@ -33,8 +37,12 @@ from maestro_env.experiments.commands.benchmark.scores import (
 )
 from maestro_env.experiments.problems.drawn import HELD_MACHINE, distinct_layers
 from maestro_env.experiments.problems.labels import Held
-from maestro_env.experiments.problems.splits import fresh_problems, held_problems, hidden_problems
-from maestro_env.experiments.problems.unusual import unusual_problems
+from maestro_env.experiments.problems.splits import (
+    fresh_problems,
+    held_problems,
+    hidden_problems,
+    unusual_problems,
+)
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models

@@ -25,7 +25,7 @@ from maestro_env.accelerators.quantities import bits_text, sized_bits
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
-from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.report import read_section
 from maestro_env.experiments.pages.charts import charts_of
 from maestro_env.experiments.search.goals import AnyProblemConfig, make_goal
 from maestro_env.experiments.shell.flags import UsageError

@@ -26,13 +26,12 @@ from run_helpers import FILES
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.clustering import cluster
 from maestro_env.evaluation.objectives import find_objective
+from maestro_env.experiments.commands import audit
 from maestro_env.experiments.commands import optimum as optimum_command
-from maestro_env.experiments.commands.audit import exploitation
-from maestro_env.experiments.commands.benchmark.plots import draw_reached
-from maestro_env.experiments.commands.benchmark.scores import Scores
+from maestro_env.experiments.commands.benchmark.scores import Scores, draw_reached
 from maestro_env.experiments.commands.codesign.designs import Design
-from maestro_env.experiments.commands.codesign.plots import draw_front
-from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.codesign.report import draw_front
+from maestro_env.experiments.commands.report import read_section
 from maestro_env.experiments.pages.charts import charts_of
 from maestro_env.experiments.proving.proof import ProofState
 from maestro_env.experiments.search.cells import Cell, Finished
@@ -129,7 +128,7 @@ def groups(draw: Draw) -> Any:
 
 def trails(draw: Draw) -> Any:
     trail = np.array([[draw(ANY), draw(ANY)], [draw(ANY), draw(ANY)]])
-    return exploitation._draw({key: [trail] for key in several(draw, NAMES, 3)}, draw(NAMES))
+    return audit._draw({key: [trail] for key in several(draw, NAMES, 3)}, draw(NAMES))
 
 
 def explained(draw: Draw) -> Any:

@@ -22,7 +22,7 @@ from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.models import MODELS
 from maestro_env.exchange import nest_from_accelforge, nest_from_timeloop
-from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.report import read_section
 from maestro_env.experiments.commands.run import Config
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import Goal, make_goal

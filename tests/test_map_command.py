@@ -22,7 +22,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.observations_and_rewards import CONTEXT
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.search.library import add_to_library, find_library, read_library
-from maestro_env.experiments.store import pool
+from maestro_env.experiments.store import running
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
@@ -205,11 +205,11 @@ def test_jobs_and_threads_change_no_byte(
 ) -> None:
     one = tmp_path / "one"
     assert run(network, one) == 0
-    monkeypatch.setattr(pool, "_SECONDS_TO_JUDGE", 0.0)
+    monkeypatch.setattr(running, "_SECONDS_TO_JUDGE", 0.0)
     # Layers this small take less than processes do, unless these take nothing.
     for worth, is_begun in ((math.inf, False), (0.0, True)):
-        monkeypatch.setattr(pool, "_SECONDS_WORTH_PROCESSES", worth)
-        with patch.object(pool, "_run_in_processes", wraps=pool._run_in_processes) as begun:
+        monkeypatch.setattr(running, "_SECONDS_WORTH_PROCESSES", worth)
+        with patch.object(running, "_run_in_processes", wraps=running._run_in_processes) as begun:
             assert run(network, tmp_path / f"{worth}", "--jobs=2", "--threads=2") == 0
         assert begun.called == is_begun
         assert contents(one) == contents(tmp_path / f"{worth}")

@@ -22,13 +22,13 @@ from maestro_env.accelerators.technologies import find_technology
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.pretrain import job
-from maestro_env.experiments.commands.pretrain.job import make_label, make_labels
-from maestro_env.experiments.commands.pretrain.lessons import lessons_of
-from maestro_env.experiments.commands.pretrain.near_optima import (
+from maestro_env.experiments.commands import pretrain
+from maestro_env.experiments.commands.pretrain import make_label, make_labels
+from maestro_env.experiments.commands.pretrain.lessons import (
     NEAR,
     NearEvaluator,
     essentials,
+    lessons_of,
     neighbours,
 )
 from maestro_env.experiments.problems.drawn import shapes_of
@@ -72,7 +72,7 @@ def test_a_label_has_the_least_value_of_all_vectors(machine: Hardware, objective
     near = values <= (1 + NEAR) * values.min()
     different = len(np.unique(essentials(task.space, points[near])))
     assert len(np.unique(essentials(task.space, label.points))) == len(label.points)
-    assert len(label.points) <= min(different, job.MOST_POINTS)
+    assert len(label.points) <= min(different, pretrain.MOST_POINTS)
 
 
 def test_what_has_no_proof_or_no_mapping_has_no_label() -> None:
@@ -84,7 +84,7 @@ def test_what_has_no_proof_or_no_mapping_has_no_label() -> None:
 def test_without_a_proof_a_label_has_a_bound_or_the_known_optimum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(job, "_MOST_BOXES", 1)
+    monkeypatch.setattr(pretrain, "_MOST_BOXES", 1)
     edp = find_objective("edp")
     label = label_of(Task(Problem(MapSpace(find_layer("vgg16_l2"), Hardware(100, 300))), edp))
     assert 0 < label.bound < label.value
@@ -124,8 +124,8 @@ def test_neighbours_differ_in_one_parameter(space: MapSpace, seed: int) -> None:
 
 
 def test_an_evaluator_keeps_no_more_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.near_optima._KEPT", 8)
-    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.near_optima._WAITING", 8)
+    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.lessons._KEPT", 8)
+    monkeypatch.setattr("maestro_env.experiments.commands.pretrain.lessons._WAITING", 8)
     task = small()
     points = task.space.sample(5000, np.random.default_rng(0))
     evaluator = NearEvaluator(task.problem, task.objective)
@@ -254,9 +254,9 @@ def test_lessons_are_of_labels_without_held_layers(some: list[Label]) -> None:
 RUN = """
 import sys
 from pathlib import Path
-from maestro_env.experiments.commands.pretrain import job
-job.PROBLEMS, job._MOST_BOXES = 2, 1000
-sys.exit(job.make_labels(Path(sys.argv[1]), 3, 2))
+from maestro_env.experiments.commands import pretrain
+pretrain.PROBLEMS, pretrain._MOST_BOXES = 2, 1000
+sys.exit(pretrain.make_labels(Path(sys.argv[1]), 3, 2))
 """
 
 
@@ -266,8 +266,8 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "PROBLEMS", 2)
-    monkeypatch.setattr(job, "_MOST_BOXES", 1000)
+    monkeypatch.setattr(pretrain, "PROBLEMS", 2)
+    monkeypatch.setattr(pretrain, "_MOST_BOXES", 1000)
 
 
 @pytest.mark.slow
@@ -293,7 +293,7 @@ def test_what_failed_is_told_and_made_by_the_next_run(
             raise RuntimeError("no luck")
         return label_of(small(), int(rng.integers(100)))
 
-    monkeypatch.setattr(job, "make_label", failing)
+    monkeypatch.setattr(pretrain, "make_label", failing)
     assert make_labels(tmp_path, 0, 3) == cli.FAILED
     assert "no luck" in capsys.readouterr().err
     failed = tmp_path / "labels-00001.jsonl.error.txt"

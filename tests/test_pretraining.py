@@ -22,7 +22,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.pretrain.job import make_label
+from maestro_env.experiments.commands.pretrain import make_label
 from maestro_env.experiments.commands.pretrain.lessons import (
     Lesson,
     Taught,

@@ -28,9 +28,9 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store import ray_pool
-from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.ray_pool import ClusterError, connect
 from maestro_env.experiments.store.records import versions
+from maestro_env.experiments.store.running import run_records
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -138,7 +138,7 @@ DRIVER = """
 import logging, sys
 from pathlib import Path
 import ray
-from maestro_env.experiments.store.pool import run_records
+from maestro_env.experiments.store.running import run_records
 from test_ray_pool import works
 ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
 sys.exit(run_records(works(Path(sys.argv[1]), seconds=float(sys.argv[3])), ray=sys.argv[2]))

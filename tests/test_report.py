@@ -21,7 +21,7 @@ from sweep_helpers import sweep
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.fronts import Front
-from maestro_env.experiments.commands.report.directories import read_section
+from maestro_env.experiments.commands.report import read_section
 from maestro_env.experiments.network.layer_search import SearchedLayer, SearchSettings
 from maestro_env.experiments.network.mapped_network import MappedNetwork, section_of
 from maestro_env.experiments.network.networks import map_network

@@ -200,7 +200,7 @@ def test_a_cell_that_another_process_runs_is_waited_for(
         owner.kill()
         owner.communicate()
 
-    monkeypatch.setattr("maestro_env.experiments.store.pool.time.sleep", wait)
+    monkeypatch.setattr("maestro_env.experiments.store.running.time.sleep", wait)
     assert compare(out, "--resume", samples=20) == 0
     assert waits == [False]
     assert load(path)["improvements"] == before["improvements"]

@@ -6,8 +6,13 @@ import pytest
 from commands import validation
 
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.experiments.commands.validation.eyeriss import BATCH, MEASURED
-from maestro_env.experiments.commands.validation.row_stationary import MAPPINGS, chip, predict
+from maestro_env.experiments.commands.validation.eyeriss import (
+    BATCH,
+    MAPPINGS,
+    MEASURED,
+    chip,
+    predict,
+)
 
 EYERISS = find_hardware("eyeriss")
 TOTAL_MS = (20.9, 41.9, 23.6, 18.4, 10.5)

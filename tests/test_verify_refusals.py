@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optimum_helpers import EDP
 
-from maestro_env.experiments.commands.verify.certificate.check import verify as check
-from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
+from maestro_env.experiments.commands.verify.check import verify as check
+from maestro_env.experiments.commands.verify.claim import CertificateError
 
 Refusal = Callable[[bytes], str]
 # The axis behind those of the tiles of three dimensions.

@@ -7,15 +7,15 @@ import pytest
 
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
-from maestro_env.experiments.search.searches import Recorder
-from maestro_env.experiments.search.windows import (
+from maestro_env.experiments.search.cells import (
     from_entry,
     to_entry,
     window_ends,
     window_means,
     windows_of,
 )
+from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
+from maestro_env.experiments.search.searches import Recorder
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "mobilenetv2_l2"

@@ -16,9 +16,14 @@ from maestro_env.accelerators.finding import chips_with, hardware_names
 from maestro_env.evaluation.fronts import Front
 from maestro_env.evaluation.problem import require
 from maestro_env.experiments.network.layer_search import OF_ANY_MEMORIES, SearchSettings
-from maestro_env.experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
+from maestro_env.experiments.network.mapped_network import (
+    MappedNetwork,
+    Row,
+    left_out_lines,
+    print_network,
+    section_of,
+)
 from maestro_env.experiments.network.networks import map_layers
-from maestro_env.experiments.network.printed_network import Row, print_network
 from maestro_env.experiments.pages.sections import Choice, bottleneck
 from maestro_env.experiments.pages.writer import write_report
 from maestro_env.experiments.search.goals import (

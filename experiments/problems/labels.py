@@ -30,8 +30,8 @@ from maestro_env.experiments.shell.files import (
     user_cache,
     write_bytes,
 )
-from maestro_env.experiments.store.pool import run_records
 from maestro_env.experiments.store.records import made_here
+from maestro_env.experiments.store.running import run_records
 from maestro_env.mappers.parts.arrays import Floats
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models import accelerator_record

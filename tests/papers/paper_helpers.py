@@ -11,8 +11,7 @@ import numpy as np
 
 from maestro_env.experiments.papers.paper.items import QUICK, Folder, Item, Scale
 from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal, make_arenas
-from maestro_env.experiments.search.cells import Finished
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.cells import Finished, Windows
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)

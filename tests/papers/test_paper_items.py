@@ -39,8 +39,7 @@ from maestro_env.experiments.papers.paper.items.table2 import equation_1
 from maestro_env.experiments.papers.paper.ledger import Run, goal, make_arenas
 from maestro_env.experiments.papers.paper.ratios import Ratio
 from maestro_env.experiments.papers.paper.reach import Factor, Reach
-from maestro_env.experiments.search.cells import Finished
-from maestro_env.experiments.search.windows import reference
+from maestro_env.experiments.search.cells import Finished, reference
 from maestro_env.experiments.shell.files import ensure_directory, write_csv
 from maestro_env.mappers import make_mapper
 from maestro_env.workloads.finding import find_layer

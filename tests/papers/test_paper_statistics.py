@@ -29,7 +29,7 @@ from maestro_env.experiments.papers.paper.reach import (
     tally,
     widened,
 )
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.cells import Windows
 
 NEVER = (math.inf,) * 3
 

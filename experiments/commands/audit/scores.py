@@ -19,13 +19,13 @@ from maestro_env.experiments.shell.files import read_record
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.experiments.store.claims import ANEW, CONFIG
 from maestro_env.experiments.study.sweep.axes import Sweep
-from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
-from maestro_env.experiments.study.sweep.records import (
+from maestro_env.experiments.study.sweep.chunks import (
     CellBest,
     best_mappings,
     checked_goal,
     recorded_chunks,
 )
+from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
 from maestro_env.mapspace.space import MapSpace
 
 NONE = "no valid mapping"

@@ -18,8 +18,12 @@ import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
-from maestro_env.experiments.commands.benchmark.methods import Method
-from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints, evaluation
+from maestro_env.experiments.commands.benchmark.records import (
+    Evaluation,
+    Method,
+    checkpoints,
+    evaluation,
+)
 from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.problems.splits import MOST_SAMPLES, SPLITS

@@ -20,13 +20,12 @@ from maestro_env.experiments.commands.benchmark.entries import (
     read_entry,
     stream_name,
 )
-from maestro_env.experiments.commands.benchmark.methods import Method
-from maestro_env.experiments.commands.benchmark.plots import draw_reached
-from maestro_env.experiments.commands.benchmark.records import Evaluation, Searches
+from maestro_env.experiments.commands.benchmark.records import Evaluation, Method, Searches
 from maestro_env.experiments.commands.benchmark.scores import (
     TABLE,
     OptimaByProblem,
     Scores,
+    draw_reached,
     pairs,
     problem_rows,
     proofs,

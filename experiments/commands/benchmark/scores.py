@@ -1,4 +1,4 @@
-"""How far methods are from proven optima: figures over problems, and their intervals.
+"""How far methods are from proven optima: figures over problems, intervals, and a picture.
 
 A problem's figure is the geometric mean over its seeds of value / optimum.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,10 +17,15 @@ from maestro_env.experiments.commands.benchmark.records import Evaluation, check
 from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown import statistics as stats
+from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, tidy
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.mappers.parts.arrays import Booleans
 from maestro_env.optimum.known import KnownOptimum
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 WORST = 1000.0
 """What a search counts as that is farther from the optimum, or has found no valid mapping."""
@@ -336,3 +342,37 @@ def problem_rows(every: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
             facts = (scores.method, held.network, held.layer, held.machine, held.objective)
             for count, ratio, share in zip(scores.counts, ratios, valid, strict=True):
                 yield *facts, count, f"{ratio:.6f}", f"{share:.4f}"
+
+
+_MOST_LINES = len(STYLES)
+
+
+def draw_reached(every: Sequence[Scores]) -> Figure:
+    """Draw the share of searches and limits that were reached, mean over all.
+
+    It is the empirical distribution of COCO: a line is the mean over the limits of the table.
+    """
+    curves = {each.method: (each.counts, reached(each, LIMITS).mean(axis=1)) for each in every}
+    # The best stand first, as far as lines can be told apart.
+    ordered = sorted(curves, key=lambda method: -float(np.mean(curves[method][1])))[:_MOST_LINES]
+    figure = new_figure((9, 5))
+    axes = figure.subplots()
+    for method, (colour, line) in zip(ordered, STYLES, strict=False):
+        counts, shares = curves[method]
+        axes.step(
+            *(counts, shares),
+            where="post",
+            color=colour,
+            linestyle=line,
+            label=in_picture(method),
+        )
+    tidy(axes)
+    limits = ", ".join(f"{limit:.2f}" for limit in LIMITS)
+    axes.set(
+        xscale="log",
+        ylim=(0, 1.02),
+        xlabel="samples",
+        ylabel=f"searches within {limits}\ntimes the optimum, mean of the four",
+    )
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
+    return figure

@@ -9,8 +9,7 @@ import numpy as np
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.experiments.commands.codesign.designs import Design
-from maestro_env.experiments.commands.codesign.elements import Values
-from maestro_env.experiments.commands.codesign.grid import Grid
+from maestro_env.experiments.commands.codesign.grid import Grid, Values
 
 try:
     import optuna

@@ -7,5 +7,5 @@ from maestro_env.experiments.shell import cli
 def execute(config: Config) -> int:
     """Do what the flags ask and return the exit status."""
     with cli.importing():
-        from maestro_env.experiments.commands.dataset import job  # It needs an extra.
-    return job.execute(config)
+        from maestro_env.experiments.commands.dataset import writer  # It needs an extra.
+    return writer.execute(config)

@@ -22,7 +22,14 @@ from maestro_env.experiments.pages.sections import (
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.experiments.shell.flags import PROGRAM
 from maestro_env.experiments.study.sweep.axes import Sweep
-from maestro_env.experiments.study.sweep.chunks import Chunk
+from maestro_env.experiments.study.sweep.chunks import (
+    CellBest,
+    Chunk,
+    best_mappings,
+    checked_goal,
+    recorded_chunks,
+    versions_of,
+)
 from maestro_env.experiments.study.sweep.fronts import (
     ACCELERATORS,
     RECORD,
@@ -34,13 +41,6 @@ from maestro_env.experiments.study.sweep.fronts import (
     pictured,
     read_front,
     rounds_of,
-)
-from maestro_env.experiments.study.sweep.records import (
-    CellBest,
-    best_mappings,
-    checked_goal,
-    recorded_chunks,
-    versions_of,
 )
 from maestro_env.experiments.study.sweep.results import TABLE, collect, summarize, summary_table
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from maestro_env.experiments.commands.validation import eyeriss, moca, row_stationary, vta
+from maestro_env.experiments.commands.validation import eyeriss, moca, vta
 from maestro_env.experiments.commands.validation.gemmini import agree, read_measured
 from maestro_env.experiments.commands.validation.gemmini_forms import refit
 from maestro_env.experiments.shell.flags import Action, UsageError, act, option
@@ -43,7 +43,7 @@ def execute(config: Config) -> int:
 
 
 def _eyeriss(config: Config) -> int:
-    row_stationary.compare()
+    eyeriss.compare_own_mappings()
     eyeriss.compare(config.nodes)
     return 0
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.evaluation.any_problem import AnyProblem
-from maestro_env.experiments.commands.verify.certificate.check import Verified, verify
-from maestro_env.experiments.commands.verify.certificate.claim import CertificateError
+from maestro_env.experiments.commands.verify.check import Verified, verify
+from maestro_env.experiments.commands.verify.claim import CertificateError
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.flags import option
 from maestro_env.experiments.shell.printing import print_errors, print_lines

@@ -15,7 +15,7 @@ import numpy as np
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.clustering import Samples
 from maestro_env.experiments.papers.paper.reach import Reach, middle
-from maestro_env.experiments.search.cells import Cell, SearchRecord
+from maestro_env.experiments.search.cells import Cell, SearchRecord, Windows
 from maestro_env.experiments.search.cells import Finished as Finished
 from maestro_env.experiments.search.goals import (
     Goal,
@@ -25,7 +25,6 @@ from maestro_env.experiments.search.goals import (
     write_goals,
 )
 from maestro_env.experiments.search.samples import collect
-from maestro_env.experiments.search.windows import Windows
 from maestro_env.experiments.shell.files import check_same, distinct_name, read_json, write_json
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.claims import claimed, remove_abandoned

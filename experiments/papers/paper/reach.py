@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.cells import Windows
 from maestro_env.experiments.shown.statistics import Floats, has_interval, stratified_interval
 
 _LAST = 10

@@ -1,33 +1,40 @@
-"""Chunks: consecutive cells of one mapper, which are searched together and share a record."""
+"""Chunks: consecutive cells of one mapper, which are searched together and share a record.
+
+They are read back from a sweep's directory, too, whose description is not at hand.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maestro_env.evaluation.cost_and_status import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
-from maestro_env.experiments.search.goals import Goal
+from maestro_env.experiments.search.goals import Goal, ProblemConfig
 from maestro_env.experiments.search.searches import run_search
 from maestro_env.experiments.shell.files import (
     DamagedError,
     RecordError,
     distinct_name,
     read_each,
+    read_json,
+    read_record,
     require_counts,
 )
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.store.claims import ANEW, CONFIG, open_directory
 from maestro_env.experiments.store.records import Record, Show, Versions
-from maestro_env.experiments.study.sweep.axes import Sweep
+from maestro_env.experiments.study.sweep.axes import LayerSet, Sweep
 from maestro_env.mappers import is_own
+from maestro_env.models import recorded_accelerator
+from maestro_env.workloads.layer import Layer
 
 FIGURES = (
     *("value", "evaluations", "valid", "found_at", "latency_cycles", "energy_nj", "area_um2"),
@@ -242,3 +249,101 @@ def open_sweep(
     for _ in read_each((chunk.check for chunk in chunks), Record.again):
         pass
     return chunks
+
+
+class CellBest(NamedTuple):
+    """The best mapping of a cell.
+
+    Args:
+        problem: its index in the sweep.
+        mapper: name of what found it.
+        seed: of the search.
+        vector: the mapping; None if none was valid.
+        value: of the objective; None if none was valid.
+        samples: evaluations of the search.
+        bound: no mapping has a lower value; None of a mapper that proves nothing.
+    """
+
+    problem: int
+    mapper: str
+    seed: int
+    vector: tuple[int, ...] | None
+    value: float | None
+    samples: int
+    bound: float | None
+
+
+def recorded_chunks(directory: Path) -> list[Chunk]:
+    """Return the chunks of a sweep's directory, searched or not.
+
+    Raises:
+        RecordError: no sweep's directory, or one that cannot be read.
+    """
+    path = directory / CONFIG
+    entry = read_record(path, ANEW)
+    try:
+        return make_chunks(_sweep(entry["sweep"]), entry["chunks"], directory, {})
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+
+
+def best_mappings(chunks: Iterable[Chunk]) -> Iterator[CellBest]:
+    """Yield what the searched cells found, chunk by chunk.
+
+    Raises:
+        RecordError: a record that was changed or holds something else.
+    """
+    for chunk in chunks:
+        if (found := chunk.read()) is None:
+            continue
+        columns, _ = found
+        try:
+            points = [_point(text) for text in columns[VECTOR]]
+        except (AttributeError, ValueError) as error:
+            raise RecordError(f"{chunk.path} has no vectors: {error}") from None
+        sweep = chunk.sweep
+        names = ("value", "evaluations", "bound")
+        figures = zip(points, *(columns[name] for name in names), strict=True)
+        for cell, each in enumerate(figures, chunk.start):
+            problem, seed = divmod(cell, sweep.seeds)
+            yield CellBest(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, *each)
+
+
+def checked_goal(directory: Path, sweep: Sweep, best: CellBest) -> Goal:
+    """Return the goal of a cell, whose mapping has the value that its record tells.
+
+    Raises:
+        RecordError: it has another one, as after a change of the cost model.
+    """
+    goal = sweep.goal(best.problem)
+    try:
+        goal.check_best(best.vector, best.value)
+    except ValueError as error:
+        called = ", ".join(sweep.names(best.problem))
+        raise RecordError(f"{directory}: {called}, {best.mapper}: {error}; {ANEW}") from None
+    return goal
+
+
+def versions_of(chunks: Iterable[Chunk]) -> list[Versions]:
+    """Return the versions that computed each of the searched chunks."""
+    return [read_json(each.path).get("versions", {}) for each in chunks if each.path.exists()]
+
+
+def _point(text: str | None) -> tuple[int, ...] | None:
+    return None if text is None else tuple(map(int, text.split()))
+
+
+def _sweep(described: dict[str, Any]) -> Sweep:
+    """Make the sweep of what ``Sweep.describe`` returned."""
+    layers = [each | {"stride": tuple(each["stride"])} for each in described["layers"]]
+    return Sweep(
+        ProblemConfig(**described["problem"]),
+        tuple(Layer(**each) for each in layers),
+        tuple(LayerSet(name, tuple(a), tuple(b)) for name, a, b in described["sets"]),
+        tuple(map(recorded_accelerator, described["hardware"])),
+        tuple(described["objectives"]),
+        tuple(described["mappers"]),
+        described["samples"],
+        described["seeds"],
+        described["seed"],
+    )

@@ -24,13 +24,13 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     others,
     product,
 )
-from maestro_env.experiments.commands.verify.bounds.lockstep import (
+from maestro_env.experiments.commands.verify.bounds.sides import Ranges
+from maestro_env.experiments.commands.verify.bounds.traffic import (
     BUT_BOTH,
     BUT_FIRST,
     BUT_LAST,
     Transfers,
 )
-from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 
 
 @dataclass(frozen=True)

@@ -10,28 +10,25 @@ import numpy as np
 
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     NONE,
+    TOGETHER,
     Array,
     Facts,
     Flags,
+    Needs,
     Table,
     Words,
     ceil_div,
-)
-from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
-from maestro_env.experiments.commands.verify.bounds.lockstep import Lockstep, Transfers
-from maestro_env.experiments.commands.verify.bounds.needs import (
-    TOGETHER,
-    Needs,
     least_needs,
     may_fit,
 )
+from maestro_env.experiments.commands.verify.bounds.cluster import Cluster
 from maestro_env.experiments.commands.verify.bounds.sides import (
     Ranges,
     Side,
     inner_side,
     outer_side,
 )
-from maestro_env.experiments.commands.verify.bounds.traffic import SideTraffic
+from maestro_env.experiments.commands.verify.bounds.traffic import Lockstep, SideTraffic, Transfers
 
 _SETS = [each for size in (1, 2, 3) for each in combinations(range(3), size)]
 

@@ -16,7 +16,7 @@ from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
-from maestro_env.experiments.commands.verify.certificate.claim import (
+from maestro_env.experiments.commands.verify.claim import (
     CertificateError,
     ProofClaim,
     Stream,

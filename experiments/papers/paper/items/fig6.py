@@ -24,7 +24,7 @@ from maestro_env.experiments.papers.paper.ledger import Arena, Run, goal
 from maestro_env.experiments.papers.paper.ratios import Ratio, no_difference, ratio_lines
 from maestro_env.experiments.papers.paper.reach import at_most, everywhere, mostly, tally
 from maestro_env.experiments.papers.paper.results import CsvRow, CsvRows, grouped, pivot, select
-from maestro_env.experiments.search.windows import reference
+from maestro_env.experiments.search.cells import reference
 from maestro_env.experiments.shell.flags import unique
 from maestro_env.experiments.shown.plots import GREY
 from maestro_env.experiments.shown.statistics import Floats, stratified_interval

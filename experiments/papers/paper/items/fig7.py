@@ -26,7 +26,7 @@ from maestro_env.experiments.papers.paper.reach import (
     mostly,
 )
 from maestro_env.experiments.papers.paper.results import grouped
-from maestro_env.experiments.search.windows import Windows
+from maestro_env.experiments.search.cells import Windows
 from maestro_env.experiments.shown.statistics import Floats
 
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"

@@ -24,7 +24,7 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     whole,
 )
 from maestro_env.experiments.commands.verify.bounds.sides import Ranges
-from maestro_env.experiments.commands.verify.certificate.claim import CertificateError, Stream
+from maestro_env.experiments.commands.verify.claim import CertificateError, Stream
 from maestro_env.mapspace.space import Points, lehmer_rank
 
 Rows = NDArray[np.int64]

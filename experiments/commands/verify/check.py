@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluation.problem import require as require_levels
+from maestro_env.experiments.commands.verify import blocks
+from maestro_env.experiments.commands.verify.blocks import (
+    EVALUATE,
+    Block,
+    mappings,
+    require,
+)
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
     UNDECIDED,
@@ -20,18 +27,12 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     Table,
     first,
     last,
+    may_fit,
+    only_idle,
 )
 from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
-from maestro_env.experiments.commands.verify.bounds.needs import may_fit, only_idle
 from maestro_env.experiments.commands.verify.bounds.sides import Ranges
-from maestro_env.experiments.commands.verify.certificate import blocks
-from maestro_env.experiments.commands.verify.certificate.blocks import (
-    EVALUATE,
-    Block,
-    mappings,
-    require,
-)
-from maestro_env.experiments.commands.verify.certificate.claim import (
+from maestro_env.experiments.commands.verify.claim import (
     CertificateError,
     ProofClaim,
     Stream,
