@@ -15,13 +15,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem, require
-from maestro_env.evaluation.transfer import (
-    KEEPS,
-    OTHER_OPERATOR,
-    Mapped,
-    layer_octaves,
-    transfer,
-)
+from maestro_env.evaluation.transfer import KEEPS, OTHER_OPERATOR, Mapped, layer_octaves, transfer
 from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.team import Heads, refine
 from maestro_env.mappers.base import Mapper, setting

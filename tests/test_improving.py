@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from two_levels import MODELS
 
 import maestro_env
-from maestro_env.base.errors import (
-    BudgetExceededError,
-    EnvError,
-    MaestroEnvError,
-    MapSpaceError,
-)
+from maestro_env.base.errors import BudgetExceededError, EnvError, MaestroEnvError, MapSpaceError
 from maestro_env.clustering.groups import AgentGroups
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.environments.information import INFOS

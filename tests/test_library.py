@@ -15,13 +15,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.transfer import (
-    KEEPS,
-    Mapped,
-    distance,
-    layer_distance,
-    transfer,
-)
+from maestro_env.evaluation.transfer import KEEPS, Mapped, distance, layer_distance, transfer
 from maestro_env.mappers.library import Library, LibraryConfig, LibraryMapper, known_library
 from maestro_env.mapspace.adopting import hardware_distance
 from maestro_env.mapspace.space import MapSpace

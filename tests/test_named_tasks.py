@@ -15,13 +15,7 @@ import maestro_env
 from maestro_env.base.errors import ArgumentTypeError, EnvError
 from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.environments.making import PAIRS, context_layers, wide_pairs
-from maestro_env.environments.named import (
-    CHIP_TASKS,
-    CONSTRUCTED,
-    CONTEXTS,
-    EPISODE_LENGTH,
-    TASKS,
-)
+from maestro_env.environments.named import CHIP_TASKS, CONSTRUCTED, CONTEXTS, EPISODE_LENGTH, TASKS
 from maestro_env.experiments.problems.drawn import HELD_MACHINE
 from maestro_env.experiments.problems.splits import named_problems
 from maestro_env.workloads.finding import models

@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 from maestro_env._native import METRICS
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.technologies import (
-    DEFAULT,
-    SOURCES,
-    TECHNOLOGIES,
-    find_technology,
-)
+from maestro_env.accelerators.technologies import DEFAULT, SOURCES, TECHNOLOGIES, find_technology
 from maestro_env.accelerators.technology import Energies, Technology
 from maestro_env.base.errors import (
     ArgumentTypeError,

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from maestro_env.accelerators.dataflows import (
-    DATAFLOWS,
-    dataflow_rules,
-    with_rules,
-    without_rules,
-)
+from maestro_env.accelerators.dataflows import DATAFLOWS, dataflow_rules, with_rules, without_rules
 from maestro_env.accelerators.files import zigzag
 from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import read_rules

@@ -12,12 +12,7 @@ from maestro_env.accelerators.technology import (
     written,
 )
 from maestro_env.base.checks import by_name
-from maestro_env.base.errors import (
-    ArgumentTypeError,
-    HardwareError,
-    UnknownNameError,
-    quoted,
-)
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 
 DEFAULT = Technology("maestro")
 """MAESTRO's energies, where network and main memory are free."""

@@ -245,11 +245,7 @@ def read_yaml(
 
 
 def _document(
-    text: str,
-    source: str,
-    refuse: Refuse,
-    tags: Collection[str] | None,
-    included: Sequence[Plain],
+    text: str, source: str, refuse: Refuse, tags: Collection[str] | None, included: Sequence[Plain]
 ) -> Part:
     import yaml
 

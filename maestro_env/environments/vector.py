@@ -248,10 +248,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     def _information(
         self, batch: Batch, points: Points, figures: NDArray[np.float64], mask: Mask
     ) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "status": batch.status.astype(np.int64),
-            "objective": batch.values,
-        }
+        told: dict[str, Any] = {"status": batch.status.astype(np.int64), "objective": batch.values}
         if self.info == "full":
             added = full_information(batch.values, self._task.optimum, points, figures)
             added["best_objective"] = self.best_objective

@@ -151,7 +151,7 @@ def _corners(figures: Sequence[NDArray[np.float64]]) -> Iterator[list[int]]:
             (-_saving(rows, one, other), layer, other)
             for layer, (rows, hull) in enumerate(zip(figures, hulls, strict=True))
             for one, other in pairwise(hull)
-        ),
+        )
     )
     for _, layer, row in steps:
         chosen[layer] = row

@@ -16,11 +16,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError, UnknownNameError
-from maestro_env.evaluation.any_problem import (
-    AnyProblem,
-    NativeProblem,
-    computed_figures,
-)
+from maestro_env.evaluation.any_problem import AnyProblem, NativeProblem, computed_figures
 from maestro_env.evaluation.cost_and_status import (
     METRICS,
     OK,

@@ -29,7 +29,7 @@ def to_m(mapping: Mapping, problem: Problem) -> str:
         if loop.dim in _WINDOWS and not loop.spatial and cut:
             raise _REFUSE(
                 f"the loop '{loop}' tiles a window; MAESTRO reads only tiles of "
-                f"{extents[loop.dim]}, all of {loop.dim}",
+                f"{extents[loop.dim]}, all of {loop.dim}"
             )
     return mapping.to_m(problem.layer)
 

@@ -1,9 +1,7 @@
 """Why a mapping costs what it does.
 
-``explain_mapping`` puts together what the modules find out: ``bottleneck`` and ``cycles`` about the
-latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighbours``, and
-``dataflows`` of the textbooks. ``explain_hierarchy`` does it on an accelerator with any memories.
-``text`` and ``rendering`` show it.
+``explain_mapping`` puts together what the modules find out, one question a file; on an accelerator
+with any memories ``explain_hierarchy`` does it. ``text`` and ``rendering`` show it.
 """
 
 from maestro_env.accelerators.hierarchy import TENSORS
@@ -27,12 +25,7 @@ from maestro_env.explanation.hierarchy import (
     nest_bottleneck,
     nest_status,
 )
-from maestro_env.explanation.neighbours import (
-    Neighbour,
-    better,
-    better_with_room,
-    find_neighbours,
-)
+from maestro_env.explanation.neighbours import Neighbour, better, better_with_room, find_neighbours
 from maestro_env.explanation.traffic import (
     Buffer,
     Buffers,

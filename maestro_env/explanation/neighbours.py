@@ -52,9 +52,7 @@ class Neighbour:
 
 
 def find_neighbours(
-    problem: AnyProblem,
-    mapping: Any,
-    objectives: Iterable[Objective] = tuple(OBJECTIVES.values()),
+    problem: AnyProblem, mapping: Any, objectives: Iterable[Objective] = tuple(OBJECTIVES.values())
 ) -> tuple[Neighbour, ...]:
     """Return the mappings that differ in one parameter from a valid one.
 

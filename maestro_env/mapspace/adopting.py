@@ -12,14 +12,7 @@ import numpy as np
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter, count_up_to
-from maestro_env.mapspace.space import (
-    LEVELS,
-    MapSpace,
-    Points,
-    Space,
-    lehmer_rank,
-    tile_name,
-)
+from maestro_env.mapspace.space import LEVELS, MapSpace, Points, Space, lehmer_rank, tile_name
 from maestro_env.workloads.layer import loop_of
 
 _WINDOWS = ("R", "S")

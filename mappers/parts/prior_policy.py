@@ -16,12 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from maestro_env.mappers.parts.sparse_topology import (
-    Matrix,
-    Topology,
-    adam_moments,
-    cosine_share,
-)
+from maestro_env.mappers.parts.sparse_topology import Matrix, Topology, adam_moments, cosine_share
 from maestro_env.prior.file import WIDTHS, Arrays, Widths, shapes
 from maestro_env.prior.proposals import Trace
 

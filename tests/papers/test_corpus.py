@@ -13,13 +13,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.transformer import corpus, tokens
 from maestro_env.mappers.papers.transformer.corpus import Corpus, TokenRows, split
-from maestro_env.mappers.papers.transformer.tokens import (
-    SentenceError,
-    Step,
-    decode,
-    encode,
-    write,
-)
+from maestro_env.mappers.papers.transformer.tokens import SentenceError, Step, decode, encode, write
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.prior.proposals import Proposals, load_prior
 from maestro_env.workloads.finding import find_layer, models, parse_layer

@@ -17,13 +17,7 @@ from commands import quantise as main
 pytest.importorskip("torch", reason="needs the extra rl")
 
 from maestro_env.experiments.papers.quantise import acting
-from maestro_env.experiments.papers.quantise.acting import (
-    Acted,
-    Acting,
-    Setup,
-    _counts,
-    row_times,
-)
+from maestro_env.experiments.papers.quantise.acting import Acted, Acting, Setup, _counts, row_times
 from maestro_env.experiments.papers.quantise.actors import goals, rates
 from maestro_env.experiments.shell.cli import FAILED, INTERRUPTED
 from maestro_env.experiments.store import timing

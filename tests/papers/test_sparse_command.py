@@ -17,12 +17,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.experiments.papers.sparse import corpus
 from maestro_env.experiments.papers.sparse import pretraining as measuring
-from maestro_env.experiments.papers.sparse.corpus import (
-    Shard,
-    Source,
-    read_rows,
-    shards,
-)
+from maestro_env.experiments.papers.sparse.corpus import Shard, Source, read_rows, shards
 from maestro_env.experiments.papers.sparse.pretraining import (
     WINDOW,
     WORST,

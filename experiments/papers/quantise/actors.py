@@ -13,13 +13,7 @@ from statistics import fmean, median
 from typing import Any
 
 from maestro_env.base.checks import look_up
-from maestro_env.experiments.papers.quantise.acting import (
-    EPISODES,
-    Acted,
-    Acting,
-    Setup,
-    row_times,
-)
+from maestro_env.experiments.papers.quantise.acting import EPISODES, Acted, Acting, Setup, row_times
 from maestro_env.experiments.papers.quantise.speed import WIDTHS
 from maestro_env.experiments.papers.quantise.tasks import ACTED
 from maestro_env.experiments.shell.flags import UsageError

@@ -100,10 +100,7 @@ def learn(
     import stable_baselines3
     from stable_baselines3.common.env_util import make_vec_env
     from stable_baselines3.common.logger import Logger
-    from stable_baselines3.common.noise import (
-        OrnsteinUhlenbeckActionNoise,
-        VectorizedActionNoise,
-    )
+    from stable_baselines3.common.noise import OrnsteinUhlenbeckActionNoise, VectorizedActionNoise
 
     from maestro_env.mappers.papers.quantised.layers import quantise
     from maestro_env.mappers.parts.threads import one_thread

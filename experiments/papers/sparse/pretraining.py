@@ -21,12 +21,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem, require
-from maestro_env.experiments.papers.sparse.corpus import (
-    TRAINING,
-    VALIDATION,
-    Source,
-    read_rows,
-)
+from maestro_env.experiments.papers.sparse.corpus import TRAINING, VALIDATION, Source, read_rows
 from maestro_env.experiments.papers.sparse.curves import Curve
 from maestro_env.experiments.shell.files import check_digest, file_digest, replacing
 from maestro_env.experiments.store.records import Measured, Show

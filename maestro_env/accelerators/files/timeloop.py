@@ -16,12 +16,7 @@ from maestro_env.accelerators.files.timeloop_constraints import (
     with_innermost,
 )
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import (
-    FanoutElement,
-    Hierarchy,
-    MacElement,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
 from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, close_matches, quoted
 from maestro_env.base.yaml_blocks import YamlBlock
@@ -43,11 +38,7 @@ UNLIMITED = 2**31 - 1
 """Depth of a memory without limit: the front end wants one, and Timeloop takes 32 bits."""
 
 # Words a cycle, whatever the tool's sheet says (src/model/buffer.cpp of NVlabs/timeloop).
-RATES = {
-    "read_bandwidth": "read_bw",
-    "write_bandwidth": "write_bw",
-    "shared_bandwidth": "bw",
-}
+RATES = {"read_bandwidth": "read_bw", "write_bandwidth": "write_bw", "shared_bandwidth": "bw"}
 """Attributes of bandwidths, and our field of each."""
 
 # Actions of an ``ERT`` for each of ours, in the order in which Timeloop looks for them.
@@ -74,8 +65,7 @@ _USED = (
 _INSTEAD = {
     **dict.fromkeys(("entries", "sizeKB"), "say the capacity as depth and width"),
     **dict.fromkeys(
-        ("bandwidth", "rw_bandwidth"),
-        "say read_bandwidth and write_bandwidth, or shared_bandwidth",
+        ("bandwidth", "rw_bandwidth"), "say read_bandwidth and write_bandwidth, or shared_bandwidth"
     ),
     "per_dataspace_bandwidth_consumption_scale": "all words of a memory take the same of a port",
     **dict.fromkeys(

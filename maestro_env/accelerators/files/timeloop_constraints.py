@@ -118,11 +118,7 @@ def _factors(part: Part, alone: bool, spatial: bool) -> LoopRules | None:
         # Groups are output channels of their own.
         most.setdefault("G", most["K"])
     looping = [dim for dim in DIMS if most.get(dim, 1 if alone else 0) != 1]
-    return LoopRules(
-        dims=looping,
-        units=units,
-        whole=[dim for dim in known if most[dim] == 0],
-    )
+    return LoopRules(dims=looping, units=units, whole=[dim for dim in known if most[dim] == 0])
 
 
 def _most(sign: str, number: int) -> int | None:

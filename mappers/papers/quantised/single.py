@@ -14,10 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import smooth_l1_loss
 
-from maestro_env.mappers.papers.quantised.quantiser import (
-    Layers,
-    Ranges,
-)
+from maestro_env.mappers.papers.quantised.quantiser import Layers, Ranges
 from maestro_env.mappers.papers.replay.layouts import Batch
 from maestro_env.mappers.parts.arrays import Floats32
 from maestro_env.mappers.parts.threads import one_thread
