@@ -25,8 +25,9 @@ from typing import Any
 from dividing import Search, dividing
 
 from maestro_env import MappingError, find_layer, find_objective
+from maestro_env.accelerators.elements import Element, MemoryElement
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import Element, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.exchange import nest_from_accelforge
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.workloads.files.accelforge import workload_text

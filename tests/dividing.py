@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
+from maestro_env.accelerators.elements import FanoutElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError, MapSpaceError
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import Objective

@@ -8,14 +8,14 @@ from typing import Any
 
 from hierarchy_simulator import DIMS, TENSORS
 
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     Cache,
     Element,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
 

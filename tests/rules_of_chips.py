@@ -11,8 +11,8 @@ from collections import defaultdict
 
 from maestro_env import find_layer, find_network
 from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.elements import FanoutElement
 from maestro_env.accelerators.finding import chips_with
-from maestro_env.accelerators.hierarchy import FanoutElement
 from maestro_env.experiments.network.layer_search import SearchSettings
 from maestro_env.experiments.network.networks import MappedNetwork, map_network
 from maestro_env.hierarchy.shape import broken_rule, cuts_of

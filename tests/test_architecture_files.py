@@ -14,15 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.elements import TENSORS, FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.files.accelforge import hardware_from_accelforge
 from maestro_env.accelerators.finding import accelerator_notes, find_hardware, find_hierarchy
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    FanoutElement,
-    Hierarchy,
-    MacElement,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import HardwareError

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError

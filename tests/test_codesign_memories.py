@@ -18,8 +18,9 @@ from run_helpers import contents, load
 from sweep_helpers import rows as table
 from test_codesign import brute_force, figures_of
 
+from maestro_env.accelerators.elements import MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hardware, find_hierarchy
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.quantities import bits_text, sized_bits
 from maestro_env.accelerators.technologies import find_technology

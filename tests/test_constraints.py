@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from maestro_env.accelerators.constraints import constrained, constraints_text
+from maestro_env.accelerators.elements import FanoutElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import FanoutElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.base.errors import HardwareError, MaestroEnvError
 from maestro_env.evaluation.objectives import find_objective

@@ -18,13 +18,8 @@ from gate import few
 from hierarchy_cases import evaluator_of, random_row
 from row_reader import RefusedError, prepare
 
-from maestro_env.accelerators.hierarchy import (
-    Cache,
-    FanoutElement,
-    Hierarchy,
-    MacElement,
-    MemoryElement,
-)
+from maestro_env.accelerators.elements import Cache, FanoutElement, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, LayerError, MappingError
 from maestro_env.compat.evaluation import evaluate_exact

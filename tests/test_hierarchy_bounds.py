@@ -16,14 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.elements import Cache, FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import (
-    Cache,
-    FanoutElement,
-    Hierarchy,
-    MacElement,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.technologies import find_technology

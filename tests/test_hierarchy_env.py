@@ -11,8 +11,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from maestro_env import MaestroEnv, MaestroImproveEnv, MaestroVectorEnv
+from maestro_env.accelerators.elements import FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import (
     EnvError,
     HardwareError,

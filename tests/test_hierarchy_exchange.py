@@ -17,17 +17,12 @@ from test_hierarchy_references import CASES, EYERISS_LIKE, TOOLS, counted
 from test_hierarchy_references import given as counters_of
 
 from maestro_env import find_layer
+from maestro_env.accelerators.elements import TENSORS, Element, FanoutElement, MemoryElement
 from maestro_env.accelerators.files.accelforge import arch_text
 from maestro_env.accelerators.files.nodes import unsaid_rules
 from maestro_env.accelerators.files.timeloop_text import architecture_text
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    Element,
-    FanoutElement,
-    Hierarchy,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, LayerError, MappingError
 from maestro_env.exchange import (

@@ -16,8 +16,9 @@ from hierarchy_simulator import TENSORS, Nest, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.elements import FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MappingError
 from maestro_env.explanation.hierarchy import HierarchyExplanation, explain_hierarchy
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator

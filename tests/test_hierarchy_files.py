@@ -12,15 +12,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     TENSORS,
     Cache,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.finding import find_hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.base.errors import HardwareError
 

@@ -14,8 +14,9 @@ import pytest
 from hierarchy_cases import evaluator_of
 from hierarchy_simulator import TENSORS
 
+from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyCost, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape
 

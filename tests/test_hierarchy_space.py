@@ -19,8 +19,9 @@ from map_space_helpers import layers
 from mapper_helpers import LEARNERS, QUICK, SPENDERS
 
 from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.elements import FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import (
     ArgumentTypeError,
     LayerError,

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.constraints import constrained
-from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     TENSORS,
     Element,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.finding import chips_with, find_hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
 from maestro_env.base.errors import HardwareError, MappingError, MapSpaceError

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.elements import MacElement, MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.real_units import RealFigures
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_hierarchy_bounds import limited, random_mapping
 
-from maestro_env.accelerators.hierarchy import FanoutElement
+from maestro_env.accelerators.elements import FanoutElement
 from maestro_env.accelerators.hierarchy_file import read_hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.evaluation.evaluator import Evaluator

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.elements import FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy
 from maestro_env.accelerators.pricing import area_um2, with_energies
 from maestro_env.accelerators.technologies import TECHNOLOGIES

@@ -14,7 +14,7 @@ from commands import validation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.hierarchy import MemoryElement
+from maestro_env.accelerators.elements import MemoryElement
 from maestro_env.experiments.commands.validation import moca, vta
 from maestro_env.experiments.commands.validation.agreement import cost_of
 from maestro_env.experiments.commands.validation.gemmini import fitted, unfitted

@@ -18,9 +18,10 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
+from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.parallelism import processors
 from maestro_env.evaluation.cost_and_status import STATUSES

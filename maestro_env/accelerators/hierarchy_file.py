@@ -11,17 +11,17 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from maestro_env.accelerators.dataflows import dataflow_rules, with_rules
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.constraints import RULES, dataflow_rules
+from maestro_env.accelerators.elements import (
     TENSORS,
     Cache,
     Element,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
 )
-from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, LoopRules
+from maestro_env.accelerators.hierarchy import Hierarchy, with_rules
+from maestro_env.accelerators.loop_rules import ANY_LOOPS, LoopRules
 from maestro_env.accelerators.pricing import priced
 from maestro_env.accelerators.quantities import bytes_per_second, hardware_of, sized_bits
 from maestro_env.accelerators.technologies import find_technology
@@ -54,8 +54,7 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
     """Read the accelerator of a YAML document, as ``read_hierarchy`` does."""
     clock = _clock_mhz(root["clock_mhz"]) if "clock_mhz" in root else None
     readers = _element_readers(clock)
-    values = _read(
-        root,
+    values = root.read(
         {
             "name": Part.text,
             "clock_mhz": _clock_mhz,
@@ -63,7 +62,7 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
             "technology": _technology,
             "dataflow": Part.text,
             "memories": lambda part: [_element(each, readers) for each in part.items()],
-            "mac": lambda part: MacElement(**_read(part, _MAC)),
+            "mac": lambda part: MacElement(**part.read(_MAC)),
             # The form of cost models of two levels: checked here, read by them.
             "two_buffers": lambda part: hardware_of(part, name),
         },
@@ -82,19 +81,13 @@ def hierarchy_of(root: Part, name: str = "") -> Hierarchy:
         root.fail(str(error))
 
 
-def _read(part: Part, readers: Mapping[str, _Reader]) -> dict[str, Any]:
-    """Return the values of a block; each has a reader."""
-    part.only(*readers)
-    return {key: readers[key](each) for key, each in part.named().items()}
-
-
 def _element(part: Part, readers: Mapping[str, Mapping[str, _Reader]]) -> Element:
     kind = next((kind for kind in readers if kind in part), None)
     if kind is None:
         part.fail("begins with neither memory: NAME nor fanout: NAME")
-    values = _read(part, {kind: Part.text, **readers[kind], **_RULES})
+    values = part.read({kind: Part.text, **readers[kind], **RULES})
     values["name"] = values.pop(kind)
-    values["rules"] = LoopRules(**{key: values.pop(key) for key in _RULES if key in values})
+    values["rules"] = LoopRules(**{key: values.pop(key) for key in RULES if key in values})
     return MemoryElement(**values) if kind == "memory" else FanoutElement(**values)
 
 
@@ -139,7 +132,7 @@ def _by_tensor(read: Callable[[Part], int]) -> _Reader:
 
     def sizes(part: Part) -> int | dict[str, int]:
         return (
-            read(part) if isinstance(part.value, str) else _read(part, dict.fromkeys(TENSORS, read))
+            read(part) if isinstance(part.value, str) else part.read(dict.fromkeys(TENSORS, read))
         )
 
     return sizes
@@ -172,7 +165,7 @@ def _number(unit: str) -> _Reader:
 
 def _cache(part: Part) -> Cache:
     readers = {"bits": _bits, "line_bits": _bits, "miss_cycles": _number("cycles")}
-    values = _read(part, readers)
+    values = part.read(readers)
     if missing := [key for key in readers if key not in values]:
         part.fail(f"has no {' and no '.join(missing)}; a cache has {', '.join(readers)}")
     return Cache(**values)
@@ -203,32 +196,6 @@ def _bits_per_cycle(part: Part, clock: float | None) -> float:
     return float(rate * 8 / (Fraction(str(clock)) * 10**6))
 
 
-def read_rules(part: Part) -> LoopRules:
-    """Read what is allowed of the loops of an element."""
-    return LoopRules(**_read(part, _RULES))
-
-
-def _dim(part: Part, name: str) -> str:
-    # Tables show output rows and columns of convolutions like this.
-    found = {"Y'": "P", "X'": "Q"}.get(name, name)
-    if found not in DIMS:
-        part.fail(f"has {quoted(name)}; allowed: {', '.join(DIMS)}")
-    return found
-
-
-def _dims(part: Part) -> tuple[str, ...]:
-    return tuple(_dim(part, name) for name in part.texts())
-
-
-def _by_dim(part: Part) -> dict[str, int]:
-    return {_dim(part, name): each.integer() for name, each in part.named().items()}
-
-
-_RULES: Mapping[str, _Reader] = {
-    **dict.fromkeys(("dims", "whole", "outermost", "innermost"), _dims),
-    **dict.fromkeys(("units", "tiles"), _by_dim),
-    "stays": lambda part: tuple(part.texts()),
-}
 _MAC: Mapping[str, _Reader] = {"simd": Part.integer, "latches": _tensors, "pj": _number("pJ")}
 
 # --- Out ----------------------------------------------------------------------------------------

@@ -6,13 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    Element,
-    FanoutElement,
-    Hierarchy,
-    MemoryElement,
-)
+from maestro_env.accelerators.elements import TENSORS, Element, FanoutElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.accelerators.technology import Technology
 from maestro_env.base.errors import HardwareError

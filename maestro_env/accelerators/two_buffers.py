@@ -6,16 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
-from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     TENSORS,
     Element,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
     Sizes,
 )
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import HardwareError
 from maestro_env.base.yaml_file import Part

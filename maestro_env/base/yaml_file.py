@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -132,6 +132,11 @@ class Part:
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""
         return {key: self[key] for key in self._block()}
+
+    def read(self, readers: Mapping[str, Callable[[Part], Any]]) -> dict[str, Any]:
+        """Return the values of a block; each has a reader."""
+        self.only(*readers)
+        return {key: readers[key](each) for key, each in self.named().items()}
 
     def items(self) -> Iterator[Part]:
         """Yield the parts of a list."""

@@ -275,7 +275,7 @@ def evaluate_hierarchy(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _element(given: Any) -> Any:
-    from maestro_env.accelerators.hierarchy import FanoutElement, MemoryElement
+    from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 
     require_type("an element", given, dict, "with memory or fanout")
     if "fanout" in given:

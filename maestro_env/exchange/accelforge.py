@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Table
 from itertools import zip_longest
 
+from maestro_env.accelerators.elements import TENSORS, FanoutElement, MemoryElement
 from maestro_env.accelerators.files.accelforge import TAGS, arch_text, container_of, read_hierarchy
 from maestro_env.accelerators.files.nodes import MAC
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.elements import MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import Refuse
 from maestro_env.exchange.nests import Nest, names_of, unsayable

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from maestro_env.accelerators.elements import TENSORS, Element, MemoryElement
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import TENSORS, Element, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.accelerators.two_buffers import memories_of, units_below
 from maestro_env.base.checks import require_type

@@ -12,10 +12,11 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import groupby
 
+from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 from maestro_env.accelerators.files.timeloop import TAGS, container_of, read_hierarchy
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
 from maestro_env.accelerators.files.timeloop_text import architecture_text
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_file import Part, read_yaml

@@ -4,7 +4,7 @@
 with any memories ``explain_hierarchy`` does it. ``text`` and ``rendering`` show it.
 """
 
-from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.explanation.bottleneck import (
     PARTS,
     RESOURCES,

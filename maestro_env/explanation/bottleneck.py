@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.accelerators.hierarchy import FanoutElement, MemoryElement
+from maestro_env.accelerators.elements import FanoutElement, MemoryElement
 from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.base.checks import MAX_INT, by_name, require_type
 from maestro_env.base.errors import MappingError, ModelError

@@ -8,13 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    Element,
-    FanoutElement,
-    Hierarchy,
-    MemoryElement,
-)
+from maestro_env.accelerators.elements import TENSORS, Element, FanoutElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import INDEXING
 from maestro_env.base.errors import MappingError, MapSpaceError, printable
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem

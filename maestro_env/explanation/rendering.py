@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import TENSORS
 from maestro_env.base.errors import MappingError
 from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.explanation.explanation import Explanation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.explanation.bottleneck import Bottleneck
 from maestro_env.explanation.neighbours import Neighbour, better, better_with_room
 from maestro_env.explanation.traffic import Energy, Stage

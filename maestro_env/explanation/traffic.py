@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.elements import TENSORS, FanoutElement, MemoryElement
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.hierarchy.evaluation import HierarchyCost
 

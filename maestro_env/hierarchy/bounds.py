@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.elements import TENSORS, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.hierarchy.cost_floors import OUTPUT, CostFloors, Limit, Values, least_steps
 from maestro_env.hierarchy.evaluation import Conventions, HierarchyEvaluator
 from maestro_env.hierarchy.shape import Shape

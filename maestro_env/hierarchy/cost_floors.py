@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.elements import TENSORS, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, looping
 from maestro_env.base.errors import LayerError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator

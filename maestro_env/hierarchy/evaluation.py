@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hierarchy import TENSORS, Hierarchy, MemoryElement
+from maestro_env.accelerators.elements import TENSORS, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import MappingError, UnknownNameError, quoted

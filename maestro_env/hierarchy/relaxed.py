@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.accelerators.loop_rules import DIMS, looping
 from maestro_env.base.checks import MAX_INT
 from maestro_env.hierarchy.cost_floors import INPUT, OUTPUT, CostFloors, Values

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy
+from maestro_env.accelerators.elements import FanoutElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING, LoopRules
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import ArgumentTypeError, LayerError, quoted

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING, looping
 from maestro_env.hierarchy.cost_floors import CostFloors, Values
 

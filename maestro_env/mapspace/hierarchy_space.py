@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env import _native
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.elements import TENSORS, FanoutElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING, looping
 from maestro_env.base.checks import MAX_INT, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError

@@ -10,8 +10,9 @@ from typing import Any
 
 from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.accelerators.constraints import constrained
+from maestro_env.accelerators.elements import MemoryElement
 from maestro_env.accelerators.finding import chips_with, find_hierarchy
-from maestro_env.accelerators.hierarchy import Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarchy, stated_fields
 from maestro_env.accelerators.pricing import area_um2, has_energies, with_usual_energies
 from maestro_env.accelerators.technology import Technology

@@ -13,8 +13,9 @@ from itertools import product, takewhile
 from typing import cast
 
 from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.accelerators.elements import Element, FanoutElement, MemoryElement
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import Element, FanoutElement, Hierarchy, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.pricing import with_energies
 from maestro_env.accelerators.quantities import sized_bits
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, find_technology

@@ -13,8 +13,9 @@ from functools import cache
 
 import numpy as np
 
+from maestro_env.accelerators.elements import TENSORS, FanoutElement
 from maestro_env.accelerators.finding import find_hardware, find_hierarchy
-from maestro_env.accelerators.hierarchy import TENSORS, FanoutElement, Hierarchy
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem

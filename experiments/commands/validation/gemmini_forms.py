@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.accelerators.hierarchy import Cache, Hierarchy
+from maestro_env.accelerators.elements import Cache
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.experiments.commands.validation.agreement import (
     AGREEMENT,
     REFILL,

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
+from maestro_env.accelerators.elements import TENSORS, FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.files.accelforge_document import (
     ALL,
     SCALES,
@@ -40,13 +41,7 @@ from maestro_env.accelerators.files.nodes import (
     widths_of,
 )
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    FanoutElement,
-    Hierarchy,
-    MacElement,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import ANY_LOOPS, DIMS, INDEXING, LoopRules
 from maestro_env.accelerators.two_buffers import two_buffers
 from maestro_env.base.errors import HardwareError, Refuse

@@ -16,7 +16,7 @@ from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from typing import TypeVar
 
-from maestro_env.accelerators.hierarchy import TENSORS
+from maestro_env.accelerators.elements import TENSORS
 from maestro_env.accelerators.two_buffers import WORD_BITS
 from maestro_env.base.errors import quoted
 from maestro_env.base.expressions import value_of

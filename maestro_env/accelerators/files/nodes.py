@@ -9,14 +9,14 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     TENSORS,
     Element,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
 )
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.base.errors import HardwareError, Refuse, quoted
 from maestro_env.base.yaml_file import Part

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from maestro_env.accelerators.elements import FanoutElement, MacElement, MemoryElement
 from maestro_env.accelerators.files.nodes import FANOUT_PJ, Node, hierarchy_of_nodes
 from maestro_env.accelerators.files.timeloop_constraints import (
     kept_tensors,
@@ -16,7 +17,7 @@ from maestro_env.accelerators.files.timeloop_constraints import (
     with_innermost,
 )
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.hierarchy import FanoutElement, Hierarchy, MacElement, MemoryElement
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.two_buffers import WORD_BITS, two_buffers
 from maestro_env.base.errors import HardwareError, close_matches, quoted
 from maestro_env.base.yaml_blocks import YamlBlock

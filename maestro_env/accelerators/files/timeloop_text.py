@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
+from maestro_env.accelerators.elements import TENSORS, Element, FanoutElement, MemoryElement
 from maestro_env.accelerators.files.nodes import (
     MAC,
     check_said,
@@ -24,13 +25,7 @@ from maestro_env.accelerators.files.timeloop import (
     read_hierarchy,
 )
 from maestro_env.accelerators.files.timeloop_constraints import DATASPACES
-from maestro_env.accelerators.hierarchy import (
-    TENSORS,
-    Element,
-    FanoutElement,
-    Hierarchy,
-    MemoryElement,
-)
+from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.pricing import has_energies
 from maestro_env.base.errors import Refuse
 from maestro_env.base.yaml_file import read_yaml

@@ -16,16 +16,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from maestro_env.accelerators.dataflows import with_rules
-from maestro_env.accelerators.files.nodes import Node, hierarchy_of_nodes
-from maestro_env.accelerators.hierarchy import (
+from maestro_env.accelerators.elements import (
     TENSORS,
     FanoutElement,
-    Hierarchy,
     MacElement,
     MemoryElement,
     Sizes,
 )
+from maestro_env.accelerators.files.nodes import Node, hierarchy_of_nodes
+from maestro_env.accelerators.hierarchy import Hierarchy, with_rules
 from maestro_env.accelerators.loop_rules import LoopRules
 from maestro_env.accelerators.two_buffers import WORD_BITS
 from maestro_env.base.checks import plain_integer
