@@ -62,11 +62,11 @@ if TYPE_CHECKING:
     from maestro_env.mapspace.mapping import Level as Level
     from maestro_env.mapspace.mapping import Loop as Loop
     from maestro_env.mapspace.mapping import Mapping as Mapping
-    from maestro_env.mapspace.parameter import Parameter as Parameter
-    from maestro_env.mapspace.space import SCHEMAS as SCHEMAS
     from maestro_env.mapspace.space import TILES as TILES
-    from maestro_env.mapspace.space import MapSpace as MapSpace
-    from maestro_env.mapspace.space import Schema as Schema
+    from maestro_env.mapspace.space import Parameter as Parameter
+    from maestro_env.mapspace.two_level_space import SCHEMAS as SCHEMAS
+    from maestro_env.mapspace.two_level_space import MapSpace as MapSpace
+    from maestro_env.mapspace.two_level_space import Schema as Schema
     from maestro_env.optimum.known import KnownOptimum as KnownOptimum
     from maestro_env.optimum.known import known_optimum as known_optimum
     from maestro_env.optimum.search import OptimumError as OptimumError
@@ -107,8 +107,8 @@ _NAMES = {
     "evaluation.problem": "Problem",
     "explanation": "Explanation explain_mapping",
     "mapspace.mapping": "Level Loop Mapping",
-    "mapspace.parameter": "Parameter",
-    "mapspace.space": "MapSpace SCHEMAS Schema TILES",
+    "mapspace.space": "Parameter TILES",
+    "mapspace.two_level_space": "MapSpace SCHEMAS Schema",
     "optimum.known": "KnownOptimum known_optimum",
     "optimum.search": "OptimumError OptimumSearch",
     "optimum.solving": "Limits Solution solve",

@@ -23,8 +23,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mappers.base import AskMapper, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Floats, orders_of, sizes_at
 from maestro_env.mappers.parts.operators import mutate, uniform_crossover, unseen
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
     "forest": lambda config, rng: Forest(config.trees, rng),

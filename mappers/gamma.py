@@ -26,8 +26,8 @@ from maestro_env.evaluation.problem import require
 from maestro_env.mappers.base import AskTellMapper, setting
 from maestro_env.mappers.parts.arrays import Floats, Integers, orders_of, ranks_of, sizes_at
 from maestro_env.mappers.parts.operators import unseen
-from maestro_env.mapspace.parameter import Parameter, count_up_to
-from maestro_env.mapspace.space import LEVELS, MapSpace, Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space, count_up_to
+from maestro_env.mapspace.two_level_space import LEVELS, MapSpace
 
 
 @dataclass(frozen=True)

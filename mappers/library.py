@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS, hardware_octaves
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
@@ -20,8 +20,8 @@ from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.team import Heads, refine
 from maestro_env.mappers.base import Mapper, setting
 from maestro_env.mappers.parts.arrays import Floats, log_uniform
-from maestro_env.mapspace.adopting import hardware_octaves
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.known import read_table
 from maestro_env.workloads.finding import all_layers
 

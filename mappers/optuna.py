@@ -11,8 +11,7 @@ import numpy as np
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mappers.base import AskMapper, setting
-from maestro_env.mapspace.parameter import Parameter, choices_at, share_at
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space, choices_at, share_at
 
 try:
     import optuna

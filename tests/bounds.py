@@ -19,7 +19,8 @@ from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 
 EXTENTS = (1, 2, 3, 5, 8, 13, 31, 64, 100, 257, 4099)

@@ -27,7 +27,8 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
     whole,
 )
 from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
+from maestro_env.mapspace.space import TILES, Points
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 
 
 def random_problem(rng: Random) -> Problem:

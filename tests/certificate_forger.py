@@ -25,7 +25,7 @@ from maestro_env.experiments.commands.verify.blocks import (
 from maestro_env.experiments.commands.verify.bounds.boxes import Facts
 from maestro_env.experiments.commands.verify.check import verify
 from maestro_env.experiments.commands.verify.claim import open_stream
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 FROM_BELOW = 128

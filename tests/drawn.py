@@ -12,7 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

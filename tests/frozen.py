@@ -25,7 +25,8 @@ import numpy as np
 from directive_texts import directive
 
 from maestro_env import _native
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 
 DIGESTS = Path(__file__).parent / "data" / "digests.json"
 ROWS = Path(__file__).parent / "data" / "mapping_rows.jsonl.xz"

@@ -21,7 +21,8 @@ from two_levels import MODELS
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 
 ACTIONS_IN_CHUNK = 2000

@@ -14,7 +14,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.cost_and_status import Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer
 

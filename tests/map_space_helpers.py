@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import Layer
 
 CONV = Layer("CONV", {"K": 6, "C": 5, "Y": 9, "X": 8, "R": 3, "S": 2}, name="conv")

@@ -19,7 +19,8 @@ from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import PROVERS, make_mapper, own_mappers
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 # Settings with which every mapper learns within a few hundred samples, and cheaply.

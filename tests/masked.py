@@ -17,7 +17,8 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer
 

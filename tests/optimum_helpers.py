@@ -16,7 +16,8 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import TILES, Points, lehmer_rank
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.optimum.certificate import Certificate, certify
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import find_layer

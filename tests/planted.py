@@ -10,7 +10,8 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.cost_and_status import Cost, Rows
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 GROUPS = (

@@ -31,7 +31,7 @@ from maestro_env.experiments.commands.verify.check import verify
 from maestro_env.experiments.problems.drawn import between
 from maestro_env.experiments.problems.splits import MACHINES, unusual_problems
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.solving import Limits, solve
 from maestro_env.workloads.layer import Layer

@@ -9,7 +9,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.agents.team import Agents, Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Integers
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

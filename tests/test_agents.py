@@ -27,7 +27,7 @@ from maestro_env.mappers.agents.grouping import (
     samples_of,
 )
 from maestro_env.mappers.agents.team import MarlConfig
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 WARM_UP = 6000

@@ -26,7 +26,7 @@ from maestro_env.evaluation.cost_and_status import OK, STATUSES, Rows
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import Layer
 
 
@@ -140,7 +140,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 import numpy as np
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.workloads.layer import Layer
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.evaluation.problem import Problem
 space = MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), find_hardware("paper"))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})

@@ -22,7 +22,7 @@ from maestro_env.base.parallelism import processors
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.commands import bench as job
 from maestro_env.mapspace.mapping import to_m
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 
 SMALL = {
     "REPEATS": 2,

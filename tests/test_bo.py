@@ -21,7 +21,8 @@ from maestro_env.evaluation.cost_and_status import METRICS
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import bo, make_mapper
 from maestro_env.mappers.bo import Features, Forest, GaussianProcess, expected_improvement, features
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -17,7 +17,7 @@ from two_levels import MODELS
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

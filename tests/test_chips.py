@@ -17,7 +17,7 @@ from maestro_env.environments.task import text_of
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems.drawn import distinct_layers, has_mapping
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 CHIPS = chips_with("two_buffers")

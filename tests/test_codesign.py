@@ -28,7 +28,7 @@ from maestro_env.experiments.commands.codesign.flags import Config
 from maestro_env.experiments.commands.codesign.grid import Grid, make_grid
 from maestro_env.experiments.shown.statistics import Floats
 from maestro_env.experiments.study.sweep.fronts import AXES, RECORD, some_of
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import room_of
 from maestro_env.workloads.finding import find_network
 

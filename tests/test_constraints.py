@@ -21,7 +21,8 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.search.goals import AnyProblemConfig, make_goal
 from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.solving import solve
 from maestro_env.workloads.finding import find_layer
 

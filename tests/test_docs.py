@@ -26,7 +26,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell import cli
 from maestro_env.mappers import MAPPERS, own_mappers
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 
 DOCS = Path(__file__).parents[1] / "docs"

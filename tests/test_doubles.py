@@ -16,7 +16,8 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import Points, lehmer_rank
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer
 

@@ -14,8 +14,8 @@ from scipy.stats import chisquare
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.parts.arrays import DRAWS, log_uniform
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import TILES, MapSpace
+from maestro_env.mapspace.space import TILES, Parameter
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 DRAWN = 20_000

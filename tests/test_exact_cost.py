@@ -14,7 +14,8 @@ from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.evaluation.cost_and_status import STATUSES, ClusterBuffers, Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

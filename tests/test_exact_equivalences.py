@@ -14,7 +14,7 @@ from invariant_helpers import DISTINCT, cost_of, deep, points
 from maestro_env.compat.evaluation import evaluate_exact
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 
 def one_step_loops(problem: Problem, mapping: Mapping) -> list[set[str]]:

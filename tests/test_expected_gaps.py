@@ -12,7 +12,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.proposals import Networks, Prior, load_prior
 from maestro_env.prior.warning import expected_gap, gap_warning
 from maestro_env.workloads.finding import find_layer

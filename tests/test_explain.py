@@ -9,7 +9,7 @@ import pytest
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 LAYER = Layer("CONV", {"K": 16, "C": 12, "Y": 12, "X": 12, "R": 3, "S": 3})

@@ -6,7 +6,7 @@ import fuzz
 import pytest
 from two_levels import MODELS
 
-from maestro_env.mapspace.space import SCHEMAS
+from maestro_env.mapspace.two_level_space import SCHEMAS
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}
 DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", "undefined")}

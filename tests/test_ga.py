@@ -8,7 +8,7 @@ import pytest
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.base import AskTellMapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 SPACE = MapSpace(find_layer("vgg16_l2"), PRESETS["unlimited"])

@@ -19,8 +19,8 @@ from maestro_env.mappers import gamma, make_mapper
 from maestro_env.mappers.gamma import FIXED, Genes, factor_choices
 from maestro_env.mappers.parts.arrays import orders_of, ranks_of
 from maestro_env.mappers.parts.operators import unseen
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import Parameter, Points, lehmer_rank
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 seeds = st.integers(0, 2**32)

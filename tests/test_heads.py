@@ -16,8 +16,8 @@ from team_helpers import LARGE, SMALL, actions_of
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.agents.archive import Elites
 from maestro_env.mappers.agents.team import MOST_LOGITS, Heads, explore, refine
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.space import Parameter
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))

@@ -21,7 +21,7 @@ from maestro_env.evaluation.problem import Problem, find_schema
 from maestro_env.experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.explanation.dataflows import parallel_loops
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 

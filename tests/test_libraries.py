@@ -13,7 +13,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 ID = "maestro_env:MaestroEnv-v1"

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
-from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS, hardware_distance
 from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.transfer import KEEPS, Mapped, distance, layer_distance, transfer
 from maestro_env.mappers.library import Library, LibraryConfig, LibraryMapper, known_library
-from maestro_env.mapspace.adopting import hardware_distance
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

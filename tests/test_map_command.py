@@ -25,7 +25,7 @@ from maestro_env.experiments.search.library import add_to_library, find_library,
 from maestro_env.experiments.store import running
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.proposals import Networks, Prior, load_prior
 from maestro_env.workloads.layer import Layer
 

@@ -13,7 +13,8 @@ from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Space, lehmer_rank
+from maestro_env.mapspace.space import Space, lehmer_rank
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import Layer
 
 DSCONV = Layer("DSCONV", {"C": 5, "Y": 9, "X": 8, "R": 3, "S": 2})

@@ -18,7 +18,7 @@ from maestro_env.base.errors import MappingError
 from maestro_env.compat.program import main
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 
 @given(spaces_and_points)

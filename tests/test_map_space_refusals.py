@@ -9,7 +9,7 @@ from map_space_helpers import CONV, PES
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 SPACE = MapSpace(CONV, PES)
 MIDDLE = np.array([size // 2 for size in SPACE.sizes], dtype=np.int32)

@@ -21,7 +21,8 @@ from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

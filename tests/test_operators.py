@@ -10,7 +10,7 @@ from map_space_helpers import spaces
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.mappers.parts.operators import mutate, step, tournament, uniform_crossover
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 seeds = st.integers(0, 2**32)

@@ -32,7 +32,7 @@ from maestro_env.evaluation.problem import AUTO, Problem
 from maestro_env.experiments.commands.optima import Config as OptimaConfig
 from maestro_env.experiments.commands.optima import cells_of
 from maestro_env.experiments.store.claims import Claim
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import make_problems
 from maestro_env.optimum.known import KEY, accelerator_named, read_table
 from maestro_env.optimum.solving import Limits

@@ -17,7 +17,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"

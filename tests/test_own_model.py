@@ -21,7 +21,8 @@ from maestro_env.evaluation.cost_and_status import Rows
 from maestro_env.evaluation.models import MODELS, CostModel
 from maestro_env.evaluation.problem import AUTO
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import Room
 from maestro_env.workloads.layer import Layer
 

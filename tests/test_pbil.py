@@ -6,7 +6,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.pbil import PbilConfig, PbilMapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 SPACE = MapSpace(Layer("GEMM", {"M": 4, "N": 3, "K": 2}), Hardware(num_pes=4))

@@ -24,7 +24,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.base import SettingError
 from maestro_env.mappers.ppo import ChoicesPolicy, FusedPolicy, PpoConfig
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["unlimited"]))

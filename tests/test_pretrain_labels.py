@@ -35,7 +35,7 @@ from maestro_env.experiments.problems.drawn import shapes_of
 from maestro_env.experiments.problems.labels import Label, read_labels, write_labels
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import RecordError
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -26,7 +26,7 @@ from maestro_env.experiments.problems.drawn import (
     training_problem,
     zoo_problems,
 )
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 

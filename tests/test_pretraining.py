@@ -36,7 +36,7 @@ from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.store.claims import open_directory
 from maestro_env.mappers.parts import prior_policy
 from maestro_env.mappers.parts.prior_policy import Learner, Policy, TraceBatch
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.file import read_prior
 from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.finding import models

@@ -13,7 +13,7 @@ from maestro_env.experiments.shell.files import csv_cell, read_csv, write_csv
 from maestro_env.experiments.shell.printing import print_errors, print_lines
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.explanation.explanation import explain_mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 # Back to the line's begin, another colour, another line, bytes that are no text, hidden turns of

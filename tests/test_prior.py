@@ -24,7 +24,7 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.observations_and_rewards import CONTEXT, SPANS, context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.file import PriorFile, PriorFileError
 from maestro_env.prior.proposals import (
     SAMPLES,

@@ -16,7 +16,7 @@ from prior_helpers import random_file
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.file import PriorFileError
 from maestro_env.workloads.layer import Layer
 

@@ -19,7 +19,8 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.observations_and_rewards import CONTEXT, context
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import TILES
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.prior.file import shapes
 from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.finding import find_layer

@@ -18,7 +18,7 @@ from maestro_env.base.errors import MappingError
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.rendering import first_step, picture, text
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -27,7 +27,7 @@ from maestro_env.experiments.search.printed_result import take
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.mappers.base import Mapper
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 

@@ -13,7 +13,8 @@ from maestro_env import Limits, Solution, known_optimum, solve
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.optimum.solving import opening, solving
 from maestro_env.prior.proposals import PROPOSALS

@@ -17,8 +17,8 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.marl import _MarlSearch
-from maestro_env.mapspace.parameter import choices_at, share_at
-from maestro_env.mapspace.space import TILES, MapSpace, Points
+from maestro_env.mapspace.space import TILES, Points, choices_at, share_at
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 # Their arithmetic is not ours.

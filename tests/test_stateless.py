@@ -27,7 +27,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mappers.agents.stateless import StatelessAgents
 from maestro_env.mappers.agents.team import Heads, MarlConfig
 from maestro_env.mappers.parts.arrays import Floats, Integers
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 UNSEEN = np.zeros((0, 4), np.float32)

@@ -24,7 +24,8 @@ from maestro_env.evaluation.cost_and_status import OK
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.observations_and_rewards import observation
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 SPACE = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))

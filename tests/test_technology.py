@@ -29,7 +29,7 @@ from maestro_env.environments.task import text_of
 from maestro_env.evaluation.cost_and_status import OK, buffer_bytes
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
 from maestro_env.accelerators.finding import find_hierarchy
-from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware, hardware_distance
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, ModelError, UnknownNameError
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.problem import Problem
@@ -24,9 +24,8 @@ from maestro_env.evaluation.transfer import (
     start_from,
     transfer,
 )
-from maestro_env.mapspace.adopting import hardware_distance
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

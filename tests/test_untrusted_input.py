@@ -32,7 +32,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers import make_mapper
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

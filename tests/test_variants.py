@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
-from maestro_env.mapspace.parameter import Parameter, count_up_to
-from maestro_env.mapspace.space import LEVELS, MapSpace, tile_name
+from maestro_env.mapspace.space import Parameter, count_up_to, tile_name
+from maestro_env.mapspace.two_level_space import LEVELS, MapSpace
 from maestro_env.prior.proposals import Variants
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, spaces
 
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.proposals import varied
 
 COMMON, PLACES = 2.0, 256

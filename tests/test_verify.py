@@ -42,7 +42,7 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
 from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
 from maestro_env.experiments.commands.verify.bounds.sides import Ranges
 from maestro_env.experiments.commands.verify.check import verify as check
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum import certificate
 from maestro_env.optimum.search import OptimumError
 from maestro_env.workloads.layer import Layer

@@ -37,7 +37,8 @@ from maestro_env.experiments.store.records import processor, versions
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.parts.arrays import log_uniform
 from maestro_env.mapspace.mapping import to_m
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.models import make_problems
 from maestro_env.workloads.finding import find_layer
 

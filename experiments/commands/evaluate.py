@@ -28,7 +28,7 @@ from maestro_env.experiments.shown.tables import Table, printable_name
 from maestro_env.explanation import nest_status
 from maestro_env.hierarchy.evaluation import HierarchyCost
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 
 @dataclass(frozen=True)

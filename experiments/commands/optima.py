@@ -31,7 +31,7 @@ from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.tables import Table, significant
 from maestro_env.experiments.store.claims import ANEW, CONFIG, claimed, remove_abandoned
 from maestro_env.experiments.store.running import Running
-from maestro_env.mapspace.space import SCHEMAS
+from maestro_env.mapspace.two_level_space import SCHEMAS
 from maestro_env.models import ANY_MEMORIES, find_accelerator, has_levels
 from maestro_env.optimum.known import (
     COLUMNS,

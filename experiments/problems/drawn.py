@@ -25,7 +25,7 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.problems import drawn
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer

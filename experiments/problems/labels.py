@@ -33,7 +33,8 @@ from maestro_env.experiments.shell.files import (
 from maestro_env.experiments.store.records import made_here
 from maestro_env.experiments.store.running import run_records
 from maestro_env.mappers.parts.arrays import Floats
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import accelerator_record
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.solving import Limits

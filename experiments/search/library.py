@@ -24,7 +24,7 @@ from maestro_env.experiments.shell.files import (
     write_record,
 )
 from maestro_env.experiments.store.claims import claimed
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/library/1"

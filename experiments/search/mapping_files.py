@@ -30,7 +30,7 @@ from maestro_env.hierarchy.evaluation import NestMapping
 from maestro_env.hierarchy.written import SCHEMA, read_nest
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import (
     ANY_MEMORIES,
     find_accelerator,

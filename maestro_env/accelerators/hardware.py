@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, fields
 from functools import cached_property
@@ -20,6 +21,9 @@ UNLIMITED = 2**30
 
 LATER: Mapping[str, object] = {"technology": DEFAULT, "word_bytes": 1, "clock_mhz": None}
 """Fields of ``Hardware`` that older records lack, and what they had."""
+
+# What decides no cost, or only through the energies.
+_NO_FIGURES = ("name", "clock_mhz", "technology", "offchip_cost_macs")
 
 
 def least_of(field: str) -> int:
@@ -234,3 +238,15 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
+
+
+def hardware_distance(one: Hardware, other: Hardware) -> float:
+    """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
+    return math.dist(hardware_octaves(one), hardware_octaves(other))
+
+
+def hardware_octaves(hardware: Hardware) -> list[float]:
+    """Return log2(1 + figure) of all figures that decide what a mapping costs."""
+    names = (field.name for field in fields(Hardware) if field.name not in _NO_FIGURES)
+    figures = [*(getattr(hardware, name) for name in names), *asdict(hardware.energies).values()]
+    return [math.log2(1 + figure) for figure in figures]

@@ -20,7 +20,8 @@ from maestro_env.base.checks import look_up
 from maestro_env.base.errors import ArgumentTypeError, MaestroEnvError, MissingExtraError, quoted
 from maestro_env.evaluation.cost_and_status import METRICS, STATUSES, Rows, unit_of
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points, Space
+from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 try:

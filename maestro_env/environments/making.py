@@ -23,7 +23,7 @@ from maestro_env.environments.named import EPISODE_LENGTH, HELD_NETWORK, NAMED, 
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import find_accelerator
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer

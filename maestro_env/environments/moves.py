@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.masks import Masks
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space
 
 MOVES = ("plain", "chunks", "pairs")
 """Sets of moves: each has those before it too."""

@@ -23,8 +23,7 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.cost_and_status import METRICS, OK, STATUSES, Cost, Rows
 from maestro_env.evaluation.models import MODELS, find_model
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.mapspace.adopting import Resize, adopted
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Points, Resize, Space, adopted
 from maestro_env.workloads.layer import Layer
 
 Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]

@@ -25,8 +25,8 @@ from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.cost_and_status import OK, Rows, violations
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.parameter import Parameter, choices_at
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Parameter, Points, choices_at
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 Metrics = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware, hardware_distance
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, ModelError, UnknownNameError
 from maestro_env.evaluation.any_problem import AnyProblem, NativeProblem, computed_figures
@@ -33,9 +33,9 @@ from maestro_env.evaluation.objectives import (
     ObjectiveFunction,
     find_objective,
 )
-from maestro_env.mapspace.adopting import Resize, adopted_levels, hardware_distance
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import Points, Resize
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace, adopted_levels
 from maestro_env.workloads.layer import Layer
 
 AUTO = "auto"

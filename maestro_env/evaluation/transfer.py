@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from maestro_env.base.checks import look_up, require_type
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.mapspace import mapping as nouns
-from maestro_env.mapspace.adopting import Resize
-from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.space import Points, Resize
 from maestro_env.workloads.layer import Layer, nest
 
 NEAREST = 4

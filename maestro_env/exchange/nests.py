@@ -24,7 +24,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import Shape, cuts_of
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.affine import Workload, rank_of
 from maestro_env.workloads.layer import Layer
 

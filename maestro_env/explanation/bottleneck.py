@@ -19,7 +19,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import cuts_of, units_of
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 EXPLAINED = "exact"
 """The model whose costs are explained; ``maestro`` has no figures that add up to its totals."""

@@ -11,8 +11,7 @@ import numpy as np
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.cost_and_status import OK, STATUSES
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points, Space, lehmer_rank
+from maestro_env.mapspace.space import Parameter, Points, Space, lehmer_rank
 
 # A smaller relative change is one of rounding.
 _ROUNDING = 1e-12

@@ -21,8 +21,7 @@ from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
 from maestro_env.hierarchy.shape import broken_rule
 from maestro_env.hierarchy.written import nest_json
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import TILES, Points, Space, sizes_up_to, tile_name
+from maestro_env.mapspace.space import TILES, Parameter, Points, Space, sizes_up_to, tile_name
 from maestro_env.workloads.layer import Layer
 
 # A tile that cuts nothing, whatever the extent.

@@ -20,7 +20,7 @@ from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.mapspace.mapping import Mapping as LoopNest
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.models import Room
 from maestro_env.workloads.layer import Layer
 

@@ -10,8 +10,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space
 
 Asking = Generator[Points, NDArray[np.float64], tuple[Points, float]]
 """Yields int32[N, D] vectors, is sent their values, float64[N], and returns the best of all."""

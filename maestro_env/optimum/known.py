@@ -28,7 +28,8 @@ from maestro_env.base.errors import ArgumentTypeError, quoted
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -19,7 +19,8 @@ from maestro_env.evaluation.evaluator import Best
 from maestro_env.evaluation.models import models_with
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 
 MOST_NODES = 10**15
 """Boxes of mappings that a search may take at most, if nothing else limits it."""

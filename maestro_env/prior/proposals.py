@@ -20,7 +20,8 @@ from maestro_env.base.errors import BudgetError, MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.observations_and_rewards import context
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.file import (
     SHIPPED,
     WAY_OUT,

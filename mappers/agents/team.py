@@ -15,8 +15,7 @@ from maestro_env.clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.observations_and_rewards import REWARDS, Observations
 from maestro_env.mappers.base import StartConfig, setting
 from maestro_env.mappers.parts.arrays import DRAWS, Booleans, Floats, Integers, orders_of, sizes_at
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space
 
 MOST_LOGITS = 8192
 """Most logits of a head: of a parameter with more choices, the head offers a spread-out part.

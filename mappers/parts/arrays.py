@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base.errors import Refuse
 from maestro_env.base.reading import open_regular
-from maestro_env.mapspace.parameter import Parameter, choices_at
-from maestro_env.mapspace.space import Points, Space
+from maestro_env.mapspace.space import Parameter, Points, Space, choices_at
 
 Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]

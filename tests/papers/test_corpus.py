@@ -14,7 +14,8 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.transformer import corpus, tokens
 from maestro_env.mappers.papers.transformer.corpus import Corpus, TokenRows, split
 from maestro_env.mappers.papers.transformer.tokens import SentenceError, Step, decode, encode, write
-from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.prior.proposals import Proposals, load_prior
 from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer

@@ -18,7 +18,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.tasks import TaskError
 from maestro_env.mappers.papers.tasks.foraging import DEFAULT, Foraging
 from maestro_env.mappers.papers.tasks.improving import Improvement
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "mobilenetv2_l2"

@@ -22,7 +22,8 @@ from maestro_env.mappers.base import SettingError  # noqa: E402
 from maestro_env.mappers.papers.qmix import QmixConfig, _Steps  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.value_based.qmix import LEARNERS  # noqa: E402
-from maestro_env.mapspace.space import MapSpace, Points  # noqa: E402
+from maestro_env.mapspace.space import Points  # noqa: E402
+from maestro_env.mapspace.two_level_space import MapSpace  # noqa: E402
 from maestro_env.workloads.layer import Layer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

@@ -21,7 +21,7 @@ from maestro_env.mappers.agents.team import Heads
 from maestro_env.mappers.papers.maddpg import Maddpg
 from maestro_env.mappers.papers.off_policy import Settings
 from maestro_env.mappers.papers.replaying import Choosing, Episodes, Improving, ReplayConfig, _Team
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 SPACE = problem().space

@@ -50,7 +50,7 @@ from maestro_env.mappers.parts.sparse_topology import (  # noqa: E402
     SparsityError,
     adam_moments,
 )
-from maestro_env.mapspace.space import MapSpace  # noqa: E402
+from maestro_env.mapspace.two_level_space import MapSpace  # noqa: E402
 from maestro_env.workloads.finding import find_layer  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

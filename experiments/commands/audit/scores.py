@@ -26,7 +26,7 @@ from maestro_env.experiments.study.sweep.chunks import (
     recorded_chunks,
 )
 from maestro_env.experiments.study.sweep.fronts import RECORD, read_front, rounds_of
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 
 NONE = "no valid mapping"
 """What is said where there is no mapping."""

@@ -29,8 +29,8 @@ from maestro_env.mappers.parts.arrays import (
     ranks_of,
     sizes_at,
 )
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import LEVELS, MapSpace, Points
+from maestro_env.mapspace.space import Parameter, Points
+from maestro_env.mapspace.two_level_space import LEVELS, MapSpace
 from maestro_env.prior.proposals import Networks, Proposer
 from maestro_env.workloads.layer import Layer
 

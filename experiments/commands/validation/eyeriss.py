@@ -24,7 +24,7 @@ from maestro_env.experiments.shell.flags import UsageError
 from maestro_env.experiments.shown.tables import Table
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import HierarchyCost, HierarchyEvaluator, NestMapping
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer
 

@@ -23,7 +23,7 @@ from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 _LONGEST_HEADER = 2**16

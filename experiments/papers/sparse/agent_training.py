@@ -39,7 +39,7 @@ from maestro_env.mappers.papers.value_based.checkpoint import (
 from maestro_env.mappers.papers.value_based.episodes import REMEMBERED, Acting, Episodes, play
 from maestro_env.mappers.papers.value_based.learner import ValueLearner
 from maestro_env.mappers.papers.value_based.qmix import Course
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 # Streams of trainings are spawned from their seeds: none is one of these.

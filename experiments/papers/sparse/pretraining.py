@@ -27,7 +27,7 @@ from maestro_env.experiments.shell.files import check_digest, file_digest, repla
 from maestro_env.experiments.store.records import Measured, Show
 from maestro_env.mappers import make_mapper
 from maestro_env.mappers.papers.transformer.tokens import of_layer
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.workloads.finding import models
 

@@ -22,7 +22,7 @@ from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mappers.papers.transformer.tokens import END, encode, of_layer, of_machine
 from maestro_env.mappers.parts.arrays import Booleans
-from maestro_env.mapspace.space import MapSpace
+from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.prior.proposals import Prior, propose
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer

@@ -27,8 +27,8 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import look_up
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name
+from maestro_env.mapspace.space import Parameter, Points, lehmer_rank, tile_name
+from maestro_env.mapspace.two_level_space import LEVELS, MapSpace
 from maestro_env.workloads.layer import DIMENSIONS, LOOPS, Layer, loop_of
 
 _EXACT, _PARTS, _OCTAVES = 64, 8, 31

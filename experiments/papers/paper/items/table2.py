@@ -7,7 +7,7 @@ from typing import Any
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.experiments.papers.paper.items import FilledFolder, Folder, Item, Lines
-from maestro_env.mapspace.space import SCHEMAS, MapSpace
+from maestro_env.mapspace.two_level_space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer
 
 # One dimension of a level is parallel, as in the paper's Fig. 2.
