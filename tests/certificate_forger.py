@@ -16,6 +16,7 @@ from optimum_helpers import EDP, certified, solve
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify import verify
 from maestro_env.experiments.commands.verify.blocks import (
     EVALUATE,
     Block,
@@ -23,7 +24,6 @@ from maestro_env.experiments.commands.verify.blocks import (
     read_roots,
 )
 from maestro_env.experiments.commands.verify.bounds.boxes import Facts
-from maestro_env.experiments.commands.verify.check import verify
 from maestro_env.experiments.commands.verify.claim import open_stream
 from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer

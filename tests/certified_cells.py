@@ -26,7 +26,7 @@ from typing import Any
 
 from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.experiments.commands.verify.check import verify
+from maestro_env.experiments.commands.verify import verify
 from maestro_env.models import room_of
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.memories import MemoriesSearch

@@ -26,7 +26,7 @@ from maestro_env.accelerators.hierarchy_file import hierarchy_text, read_hierarc
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.experiments.commands.benchmark.program import ProgramError, ProgramMapper
-from maestro_env.experiments.commands.verify.check import verify
+from maestro_env.experiments.commands.verify import verify
 from maestro_env.workloads.files.onnx_network import read_onnx
 
 FOLDER = tempfile.TemporaryDirectory()

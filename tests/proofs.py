@@ -27,7 +27,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.check import verify
+from maestro_env.experiments.commands.verify import verify
 from maestro_env.experiments.problems.drawn import between
 from maestro_env.experiments.problems.splits import MACHINES, unusual_problems
 from maestro_env.mappers import make_mapper

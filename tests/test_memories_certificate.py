@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from test_relaxed import CHIPS, problem_on, small_layer
 
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.experiments.commands.verify import memories
-from maestro_env.experiments.commands.verify.check import verify
+from maestro_env.experiments.commands.verify import memories, verify
 from maestro_env.experiments.commands.verify.claim import CertificateError
 from maestro_env.experiments.commands.verify.memories.check import _least_product
 from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of

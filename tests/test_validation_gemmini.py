@@ -15,19 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.experiments.commands.validation.gemmini import (
+    MODEL,
+    Constants,
     Measured,
     bound,
     costs,
+    described,
+    fit,
     fitted,
     latencies,
     read_measured,
     unfitted,
-)
-from maestro_env.experiments.commands.validation.gemmini_forms import (
-    MODEL,
-    Constants,
-    described,
-    fit,
 )
 
 DIMS = "NCKPQRS"

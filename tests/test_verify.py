@@ -31,6 +31,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.commands.verify import verify as check
 from maestro_env.experiments.commands.verify.blocks import mappings
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
@@ -41,7 +42,6 @@ from maestro_env.experiments.commands.verify.bounds.boxes import (
 )
 from maestro_env.experiments.commands.verify.bounds.levels import lower_bounds
 from maestro_env.experiments.commands.verify.bounds.sides import Ranges
-from maestro_env.experiments.commands.verify.check import verify as check
 from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum import certificate
 from maestro_env.optimum.search import OptimumError

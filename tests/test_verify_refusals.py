@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optimum_helpers import EDP
 
-from maestro_env.experiments.commands.verify.check import verify as check
+from maestro_env.experiments.commands.verify import verify as check
 from maestro_env.experiments.commands.verify.claim import CertificateError
 
 Refusal = Callable[[bytes], str]

@@ -21,7 +21,7 @@ from maestro_env.base.errors import HardwareError, ModelError
 from maestro_env.evaluation.cost_and_status import METRICS, OK
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.experiments.commands.verify.check import verify as check
+from maestro_env.experiments.commands.verify import verify as check
 from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.workloads.finding import find_layer

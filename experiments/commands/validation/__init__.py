@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maestro_env.experiments.commands.validation import eyeriss, moca, vta
-from maestro_env.experiments.commands.validation.gemmini import agree, read_measured
-from maestro_env.experiments.commands.validation.gemmini_forms import refit
+from maestro_env.experiments.commands.validation.gemmini import agree, read_measured, refit
 from maestro_env.experiments.shell.flags import Action, UsageError, act, option
 
 

@@ -32,8 +32,14 @@ from maestro_env.experiments.commands.validation.agreement import (
     print_worst,
     with_parts,
 )
-from maestro_env.experiments.commands.validation.gemmini import ARRAY, BUS_BYTES, fitted, unfitted
-from maestro_env.experiments.commands.validation.gemmini_forms import Constants, described
+from maestro_env.experiments.commands.validation.gemmini import (
+    ARRAY,
+    BUS_BYTES,
+    Constants,
+    described,
+    fitted,
+    unfitted,
+)
 from maestro_env.experiments.shell.files import RecordError, read_csv
 from maestro_env.hierarchy.bounds import lower_bound
 from maestro_env.hierarchy.evaluation import NestMapping
