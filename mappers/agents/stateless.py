@@ -109,7 +109,7 @@ class FusedAgents(Agents):
     ) -> None:
         super().__init__(heads, agents, config, bias)
         first = first_weights(heads, int(agents.max()) + 1, rng)
-        self._team = core.team(
+        self._team = core.Team(
             heads.counts.tolist(),
             agents.tolist(),
             bias.astype(np.float32),

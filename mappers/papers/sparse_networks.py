@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from maestro_env.base.native_learning import COLUMNS, SparseLinks, sparse_links
+from maestro_env.base.native_learning import COLUMNS, SparseLinks
 from maestro_env.mappers.papers.stacked_networks import Networks
 
 
@@ -31,7 +31,7 @@ class SparseLayer:
             np.ascontiguousarray(each[:inputs, :outputs])
             for each, (inputs, outputs) in zip(every, shapes, strict=True)
         ]
-        self._links = [sparse_links(each) for each in cut]
+        self._links = [SparseLinks(each) for each in cut]
         self._counts = [len(each.places) for each in self._links]
         self._outputs = [outputs for _, outputs in shapes]
         whole = np.arange(mask.numel()).reshape(mask.shape)

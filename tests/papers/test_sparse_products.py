@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from maestro_env.base.native_learning import COLUMNS, sparse_links  # noqa: E402
+from maestro_env.base.native_learning import COLUMNS, SparseLinks  # noqa: E402
 from maestro_env.mappers.papers.replay.layouts import Batch  # noqa: E402
 from maestro_env.mappers.papers.sparse_networks import FlopMeter, SparseNetworks  # noqa: E402
 from maestro_env.mappers.papers.stacked_networks import Networks  # noqa: E402
@@ -43,7 +43,7 @@ def test_products_are_those_of_dense_matrices(
     weights, biases = normal(rng, inputs, outputs) * mask, normal(rng, outputs)
     columns = COLUMNS * registers
     seen, of_outputs = normal(rng, inputs, columns), normal(rng, outputs, columns)
-    links = sparse_links(mask)
+    links = SparseLinks(mask)
     assert sorted(links.places) == np.flatnonzero(mask).tolist()
     few = weights.ravel()[links.places]
 
@@ -80,7 +80,7 @@ def test_other_shapes_are_refused(
 ) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=told):
-        sparse_links(mask).forward(normal(rng, weights), normal(rng, biases), normal(rng, *seen))
+        SparseLinks(mask).forward(normal(rng, weights), normal(rng, biases), normal(rng, *seen))
 
 
 def made(kind: type[Networks], inputs: list[int], outputs: list[int]) -> Networks:
