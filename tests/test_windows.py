@@ -8,10 +8,10 @@ import pytest
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.experiments.search.cells import (
-    from_entry,
-    to_entry,
+    recorded_windows,
     window_ends,
     window_means,
+    windows_entry,
     windows_of,
 )
 from maestro_env.experiments.search.goals import Goal, ProblemConfig, make_goal
@@ -70,8 +70,8 @@ def test_windows_survive_their_file_within_its_digits() -> None:
     watched = recorder(150)
     watched.evaluate(watched.space.sample(150, np.random.default_rng(1)))
     windows = windows_of(watched, goal())
-    entry = to_entry(windows, goal())
-    again = from_entry(entry, goal(), 150)
+    entry = windows_entry(windows, goal())
+    again = recorded_windows(entry, goal(), 150)
     assert again.ends.tolist() == windows.ends.tolist()
     np.testing.assert_allclose(again.returns, windows.returns, rtol=1e-4)
     np.testing.assert_allclose(again.choices, windows.choices, atol=0.5e-3)
@@ -82,6 +82,6 @@ def test_windows_survive_their_file_within_its_digits() -> None:
 def test_damaged_windows_are_refused(text: object) -> None:
     watched = recorder(150)
     watched.evaluate(watched.space.sample(150, np.random.default_rng(1)))
-    entry = to_entry(windows_of(watched, goal()), goal())
+    entry = windows_entry(windows_of(watched, goal()), goal())
     with pytest.raises((TypeError, ValueError)):
-        from_entry({**entry, "returns": text}, goal(), 150)
+        recorded_windows({**entry, "returns": text}, goal(), 150)

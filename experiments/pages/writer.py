@@ -7,35 +7,33 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maestro_env.accelerators.accelerator import Accelerator
-from maestro_env.base.errors import MissingExtraError
-from maestro_env.experiments.pages.charts import charts_of
-from maestro_env.experiments.pages.sections import Found, Section
-from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
-from maestro_env.experiments.shown.tables import in_markdown, printable_name
-from maestro_env.models import room_of
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-from collections.abc import Iterable
-
 import numpy as np
 
+from maestro_env.accelerators.accelerator import Accelerator
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.real_units import RealFigures
-from maestro_env.experiments.pages.sections import Choice
+from maestro_env.experiments.pages.charts import charts_of
+from maestro_env.experiments.pages.sections import Choice, Found, Section
+from maestro_env.experiments.shell.files import RecordError, csv_cell, ensure_directory, write_text
 from maestro_env.experiments.shown.statistics import iqm
 from maestro_env.experiments.shown.tables import (
     Keyed,
     Table,
     figure,
+    in_markdown,
+    printable_name,
     shown_gap,
     significant,
 )
+from maestro_env.models import room_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def totals_table(sections: Iterable[Section]) -> Table:

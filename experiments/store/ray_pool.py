@@ -18,7 +18,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from math import ceil
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
@@ -30,7 +30,6 @@ from maestro_env.experiments.store.records import Pending, Show, versions
 
 if TYPE_CHECKING:
     from ray import ObjectRef
-from threading import Event, Thread
 
 _SECONDS_BETWEEN_ASKS = 1.0
 SECONDS_OF_SILENCE = 10.0

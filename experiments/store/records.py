@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import platform
+import subprocess
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
+from maestro_env.evaluation.models import FIGURES_VERSION
 from maestro_env.experiments.shell.files import (
     BRIEF,
+    COST_MODELS,
     DamagedError,
     check_same,
     ensure_directory,
@@ -24,13 +30,6 @@ from maestro_env.experiments.store.claims import Claim
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-import hashlib
-import platform
-import subprocess
-from importlib.metadata import PackageNotFoundError, version
-
-from maestro_env.evaluation.models import FIGURES_VERSION
-from maestro_env.experiments.shell.files import COST_MODELS
 
 Versions = dict[str, str | None]
 """Versions by package, the commit and the processor; None for what there is none of."""

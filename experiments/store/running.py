@@ -6,23 +6,33 @@ share the directory as any others would: claims say who runs what.
 
 from __future__ import annotations
 
+import multiprocessing
 import shlex
 import sys
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.parallelism import ctrl_c_held_back, end_with_parent
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import run_directory, write_text
 from maestro_env.experiments.shell.flags import PROGRAM, UsageError, to_flags
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.store.claims import open_directory
+from maestro_env.experiments.shown.progress import Bar
+from maestro_env.experiments.store.claims import Claim, open_directory, remove_abandoned
 from maestro_env.experiments.store.ray_pool import connect
 from maestro_env.experiments.store.records import (
+    Pending,
     Record,
     SetupRecord,
+    Show,
     Versions,
     made_here,
     refuse_damaged,
@@ -30,17 +40,6 @@ from maestro_env.experiments.store.records import (
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-import multiprocessing
-import time
-from collections import deque
-from contextlib import suppress
-from multiprocessing.connection import wait
-
-from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.parallelism import ctrl_c_held_back, end_with_parent
-from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.store.claims import Claim, remove_abandoned
-from maestro_env.experiments.store.records import Pending, Show
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 # Works that have not ended, which the bar looks at beside those that run: there may be 100,000.
