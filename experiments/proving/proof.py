@@ -38,14 +38,7 @@ from maestro_env.mapspace.space import Points
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.known import KnownOptimum, optimum_in_table
 from maestro_env.optimum.search import OptimumError
-from maestro_env.optimum.solving import (
-    Limits,
-    Solution,
-    opening,
-    require_search,
-    search_for,
-    solving,
-)
+from maestro_env.optimum.solving import Limits, Solution, opening, search_for, solving
 from maestro_env.prior.proposals import PROPOSALS
 
 # Ratio of two bounds that can be told apart in a plot.
@@ -338,17 +331,15 @@ def find_optimum(
         return known
     if "levels" not in goal.problem.abilities:
         return None
+    record, bound = ProofRecord(path, goal, versions), math.inf
     try:
-        require_search(goal.problem, goal.objective)
+        with claimed(path) if search else nullcontext():
+            if path.exists():
+                record.read(way_out)
+                bound = bear_out(goal, record, _LIMITS.nodes, way_out)
+            if search:
+                prove(goal, record, _LIMITS)
     except OptimumError:
-        return None
-    record = ProofRecord(path, goal, versions)
-    bound = math.inf
-    with claimed(path) if search else nullcontext():
-        if path.exists():
-            record.read(way_out)
-            bound = bear_out(goal, record, _LIMITS.nodes, way_out)
-        if search:
-            prove(goal, record, _LIMITS)
+        return None  # It cannot be proven.
     known = record.found.optimum
     return known and replace(known, bound=min(known.bound, bound))

@@ -125,13 +125,10 @@ def starts_from(name: str, goals: Mapping[Key, Goal]) -> tuple[str, dict[Key, St
     """Return the digest of the library that a flag names, and what each search begins with.
 
     Raises:
-        ModelError: a goal whose mappings no library has.
         RecordError: there is no such library.
     """
     path = find_library(name)
     entries, digest = read_library(path), file_digest(path)  # It refuses what is not there.
-    for goal in goals.values():
-        require(goal.problem, "levels", "--library")
     return digest, {key: start_of(goal, entries) for key, goal in goals.items()}
 
 

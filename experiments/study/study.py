@@ -10,6 +10,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from maestro_env.evaluation.problem import require
 from maestro_env.experiments.proving.proof import find_optimum
 from maestro_env.experiments.search.cells import Cell, Finished, SearchRecord
 from maestro_env.experiments.search.goals import (
@@ -206,6 +207,8 @@ def make_study(
     require_fit(names, goals.values())
     if config.library is None:
         return Study(config, goals, names, single, note)
+    for goal in goals.values():
+        require(goal.problem, "levels", "--library")
     return Study(config, goals, names, single, note, *starts_from(config.library, goals))
 
 

@@ -23,12 +23,7 @@ from maestro_env.accelerators.accelerator import Accelerator
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.problem import require as require_levels
 from maestro_env.experiments.commands.verify import blocks
-from maestro_env.experiments.commands.verify.blocks import (
-    EVALUATE,
-    Block,
-    mappings,
-    require,
-)
+from maestro_env.experiments.commands.verify.blocks import EVALUATE, Block, mappings, require
 from maestro_env.experiments.commands.verify.bounds.boxes import (
     INNERMOST,
     UNDECIDED,
