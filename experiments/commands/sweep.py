@@ -57,6 +57,65 @@ _MOST_ACCELERATORS = 100_000
 Given = Mapping[str, Plain]
 
 
+@dataclass(frozen=True)
+class Config:
+    """Search every cell that a file describes; write one table, and totals of the networks.
+
+    Processes of several machines can work on one directory.
+    """
+
+    config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
+    dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    shard: str | None = option(
+        None, "search only a part, such as 2/4 for the second of four", value="i/n"
+    )
+    slurm: int | None = option(
+        None, "write a Slurm script of this many tasks; search nothing", 1, 100_000, kind=int
+    )
+    out: str | None = out_option()
+    resume: bool = resume_option()
+
+
+def execute(config: Config) -> int:
+    """Do what a config asks and return the exit status."""
+    if config.slurm and config.shard:
+        raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")
+    part, shards = _shard(config.shard)
+    sweep, note = read_sweep(config.config)
+    if note:
+        print_errors(f"note: {note}")
+    begun = config.resume and not (config.out and is_empty(Path(config.out)))
+    if config.dry_run or not begun:
+        check(sweep)  # Before there is a directory.
+    if config.dry_run:
+        print_plan(sweep)
+        return 0
+    with Running.of(config, "sweep", safe_name(Path(config.config).stem)) as running:
+        sizes = partial(plan_chunks, sweep, shards if config.shard else None)
+        chunks = open_sweep(sweep, running.directory, running.versions, sizes)
+        if config.slurm is not None:
+            script = write_script(config, "sweep", running.directory)
+            print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
+            return 0
+        running.run(chunks[part::shards])
+        if not running.interrupted:
+            conclude(chunks, running.directory)
+    return running.status
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """Return which shard is asked for, counted from 0, and how many there are."""
+    if text is None:
+        return 0, 1
+    part, slash, shards = text.partition("/")
+    number, total = plain_integer(part), plain_integer(shards)
+    if not slash or number is None or total is None or not 1 <= number <= total <= 100_000:
+        raise UsageError(f"--shard {quoted(text)}; allowed: 1/n to n/n, such as 2/4, n to 100,000")
+    return number - 1, total
+
+
 def read_sweep(path: str) -> tuple[Sweep, str]:
     """Return the sweep that a YAML file describes, and a note on its mappers.
 
@@ -156,62 +215,3 @@ def _number(given: Given, key: str) -> int:
     if number is None or not least <= number <= most:
         raise UsageError(f"{key} is {quoted(value)}; allowed: integers from {least:,} to {most:,}")
     return number
-
-
-@dataclass(frozen=True)
-class Config:
-    """Search every cell that a file describes; write one table, and totals of the networks.
-
-    Processes of several machines can work on one directory.
-    """
-
-    config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
-    dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
-    jobs: int = jobs_option()
-    ray: str | None = ray_option()
-    shard: str | None = option(
-        None, "search only a part, such as 2/4 for the second of four", value="i/n"
-    )
-    slurm: int | None = option(
-        None, "write a Slurm script of this many tasks; search nothing", 1, 100_000, kind=int
-    )
-    out: str | None = out_option()
-    resume: bool = resume_option()
-
-
-def execute(config: Config) -> int:
-    """Do what a config asks and return the exit status."""
-    if config.slurm and config.shard:
-        raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")
-    part, shards = _shard(config.shard)
-    sweep, note = read_sweep(config.config)
-    if note:
-        print_errors(f"note: {note}")
-    begun = config.resume and not (config.out and is_empty(Path(config.out)))
-    if config.dry_run or not begun:
-        check(sweep)  # Before there is a directory.
-    if config.dry_run:
-        print_plan(sweep)
-        return 0
-    with Running.of(config, "sweep", safe_name(Path(config.config).stem)) as running:
-        sizes = partial(plan_chunks, sweep, shards if config.shard else None)
-        chunks = open_sweep(sweep, running.directory, running.versions, sizes)
-        if config.slurm is not None:
-            script = write_script(config, "sweep", running.directory)
-            print_lines(f"script: {script}", f"start it with: sbatch {shlex.quote(str(script))}")
-            return 0
-        running.run(chunks[part::shards])
-        if not running.interrupted:
-            conclude(chunks, running.directory)
-    return running.status
-
-
-def _shard(text: str | None) -> tuple[int, int]:
-    """Return which shard is asked for, counted from 0, and how many there are."""
-    if text is None:
-        return 0, 1
-    part, slash, shards = text.partition("/")
-    number, total = plain_integer(part), plain_integer(shards)
-    if not slash or number is None or total is None or not 1 <= number <= total <= 100_000:
-        raise UsageError(f"--shard {quoted(text)}; allowed: 1/n to n/n, such as 2/4, n to 100,000")
-    return number - 1, total
