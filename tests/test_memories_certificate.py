@@ -61,9 +61,15 @@ def test_the_program_of_the_checker_says_what_that_of_the_core_does(chip: str) -
                 prices = prices + 0.7 * port_prices(facts, units, port)
                 steps = [0.7 * each for each in steps_of(facts, port)]
             latency, shares = (1.0, {port: 0.7}) if port else (0.3, {})
-            fills = [latency - facts.hidden(e, shares) for e in range(len(facts.elements))]
-            task = Task(units, prices, steps, fills, latency, limits.fill_cycles, limits.cycles)
-            least = Program(facts, ratio).least(task) + facts.mac["pj"] * facts.macs / 1000
+            every = range(len(facts.elements))
+            fills, drains = (
+                [latency - facts.hidden(e, of, shares) for e in every] for of in ([0, 1], [2])
+            )
+            limited = limits.exposed_cycles, limits.cycles
+            task = Task(units, prices, steps, fills, drains, latency, *limited)
+            least = (
+                Program(facts, ratio, units.outer).least(task) + facts.mac["pj"] * facts.macs / 1000
+            )
             least += 0.7 * facts.rounding[port] if port else 0.0
             assert least == pytest.approx(relaxed.least(box, weights, ratio, limits), rel=1e-9)
 

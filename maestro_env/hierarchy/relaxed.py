@@ -48,9 +48,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Limits:
-    """What no mapping that counts exceeds, in cycles: of the fill of one memory, and in all."""
+    """What no mapping that counts exceeds, in cycles: of one memory's edges, and in all.
 
-    fill_cycles: float = math.inf
+    Its edges are its first fill and its last drain.
+    """
+
+    exposed_cycles: float = math.inf
     cycles: float = math.inf
 
 
@@ -137,14 +140,16 @@ class Relaxation:
             prices = self._first_prices(box, port)
             accesses += weight * np.column_stack([prices, self._gaps * prices[:, 0]])
             steps += weight * self._steps(port)
-        # First fills hide behind the ports that they pass alone, and later ones behind none (P11).
+        # First fills and last drains hide behind ports that they pass, later fills nowhere (P11).
         latency = weights.fill + sum(weights.ports.values())
-        hidden = sum(weight * self._passes[:, *port] for port, weight in weights.ports.items())
-        fills = np.maximum(0.0, latency - hidden * np.ones(len(self._elements)))
+        hidden = np.zeros((2, len(self._elements)))
+        for port, weight in weights.ports.items():
+            hidden += weight * self._passes[:, :, *port]
+        fills, drains = np.maximum(0.0, latency - hidden)
         return (
-            *(box.least, box.most, box.sharing, accesses, steps, fills, latency),
-            (limits.fill_cycles, limits.cycles),
-            self._filling,
+            *(box.least, box.most, box.sharing, accesses, steps, fills, drains, latency),
+            (limits.exposed_cycles, limits.cycles),
+            self._exposed,
             box.outer.tolist(),
         )
 
@@ -207,33 +212,35 @@ class Relaxation:
 
     @cached_property
     def _passes(self) -> NDArray[np.bool_]:
-        """Whether the first fill of an element takes time of a port, bool[E, E, 2]."""
-        found: NDArray[np.bool_] = self._fill_prices.sum(axis=1) > 0
-        return found
+        """Whether first fill and last drain of an element pass a port, bool[2, E, E, 2]."""
+        drains = self._edges[:, OUTPUT]
+        fills = self._edges.sum(axis=1) - drains
+        return np.array([fills > 0, drains > 0])
 
     @cached_property
-    def _filling(self) -> Values:
-        """Cycles of one port for a word of each tensor's first tile, and in gaps, at least.
+    def _exposed(self) -> Values:
+        """Cycles of one port for a word of each tensor's first or last tile, and in gaps, at least.
 
         float64[E, 4].
         """
         last = len(self._elements)
-        ports = self._fill_prices.reshape(last, len(TENSORS) + 1, -1)
-        slowest = ports[:, :-1].sum(axis=1).argmax(axis=1)
-        found: Values = ports[np.arange(last), :, slowest]
+        ports = self._edges.reshape(last, len(TENSORS) + 1, -1)
+        found: Values = ports[np.arange(last), :, ports[:, :OUTPUT].sum(axis=1).argmax(axis=1)]
+        found[:, OUTPUT] = ports[:, OUTPUT].max(axis=1)
         return found
 
     @cached_property
-    def _fill_prices(self) -> Values:
-        """Cycles of each port for a word of each tensor that fills an element, and in gaps.
+    def _edges(self) -> Values:
+        """Cycles of each port for a word that fills an element (of outputs: leaves), and in gaps.
 
         float64[E, 4, E, 2].
         """
         last = len(self._elements)
         by_child = np.zeros((last, len(TENSORS) + 1, last, 2))
         for b, each in enumerate(self._floors.boundaries):
-            if each.tensor != OUTPUT and each.child < last:
+            if each.child < last:
                 prices = self._port_prices[:, :, b]
-                by_child[each.child, each.tensor] += prices[:, :, [0, 3]].sum(axis=2)
+                kinds = [1, 2] if each.tensor == OUTPUT else [0, 3]
+                by_child[each.child, each.tensor] += prices[:, :, kinds].sum(axis=2)
                 by_child[each.child, -1] += self._gaps[b] * prices[:, :, 0]
         return by_child

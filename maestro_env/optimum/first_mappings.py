@@ -22,6 +22,7 @@ from maestro_env.hierarchy.units import Numbers, UnitBox, UnitTuples
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.descent import descent
 from maestro_env.optimum.line_bounds import LineBounds, weighed
+from maestro_env.optimum.lines import Line
 from maestro_env.optimum.search import ProofSearch
 
 COARSE, FINE = 2.0, 1.25
@@ -102,6 +103,23 @@ class FirstMappings:
         for form in self._forms:
             yield from self._probe(form, tuples, search)
 
+    def follow(
+        self, box: UnitBox, lines: Sequence[Line], ratio: float, search: ProofSearch
+    ) -> Asking:
+        """Descend from mappings that lie where the highest lines of a box bound it."""
+        highest = sorted(lines[1:], key=lambda each: -each.bound / (each.latency or 1))
+        for form in self._forms:
+            relaxed = form.bounds.relaxed
+            if relaxed.states(ratio) > _MOST_STATES:
+                return
+            traces = [
+                relaxed.trace(box, weighed(each.energy, each.latency, each.shares), ratio)
+                for each in highest[:_PORTS]
+            ]
+            points = self._encoded(form, [each for each in traces if len(each)])
+            if len(points):
+                yield from self._descend(points, search, _SHORT)
+
     def _probe(self, form: Form, tuples: Numbers, search: ProofSearch) -> _Asking:
         points = self._points(form, tuples)
         return (yield from self._descend(points, search)) if len(points) else math.inf
@@ -149,7 +167,10 @@ class FirstMappings:
 
     def _points(self, form: Form, numbers: Numbers) -> Points:
         """Return vectors of mappings with one tuple of units, int32[N, D]."""
-        traces = self._traces(form.bounds, self._box(numbers))
+        return self._encoded(form, self._traces(form.bounds, self._box(numbers)))
+
+    def _encoded(self, form: Form, traces: list[NDArray[np.int32]]) -> Points:
+        """Return vectors of mappings that have such loops, int32[N, D]."""
         found = [
             self._problem.space.native.encode(
                 sorted(

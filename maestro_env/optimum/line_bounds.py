@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 from maestro_env.evaluation.fronts import Powers
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
@@ -15,6 +16,8 @@ ROUNDING = 1 + 1e-9
 WORTHWHILE = 1 + 1e-4
 """Bounds that differ by less are not worth more work."""
 
+# Of the time of ports: a little of it is enough where it would be long.
+_PARTS = (1 / 2, 1 / 64)
 _NO_LIMITS = Limits()
 
 
@@ -73,12 +76,12 @@ class LineBounds:
         ports = [{port: 1.0} for port in self.relaxed.ports]
         found = [*map(line, ({}, *ports)), *([self.evenly(box, ratio, limits)] * (len(ports) > 1))]
         found.sort(key=lambda each: -each.bound)
-        halves = [
-            line({port: share / 2 for port, share in each.shares.items()})
-            for each in found[:2]
-            if each.shares
+        highest = [each.shares for each in found if each.shares][:2]
+        found += [
+            line({port: share * part for port, share in shares.items()})
+            for shares, part in product(highest, _PARTS)
         ]
-        return sorted([*found, *halves], key=lambda each: -each.bound)
+        return sorted(found, key=lambda each: -each.bound)
 
     def evenly(self, box: UnitBox, ratio: float, limits: Limits = _NO_LIMITS) -> Line:
         """Return the line of latency that weighs the time of all ports alike."""

@@ -36,6 +36,8 @@ _MOST_STATES = 2_000_000
 _LINES, _LINES_OF_SEVERAL = 6, 1
 # Tuples whose mappings are tried, besides the first.
 _PROBES = 12
+# Of boxes with some outer tiles, each one of so many has its mappings tried.
+_LOOKS = 8
 # More of outer tiles take long.
 _MOST_SPLITS = 2000
 _STATES_A_NODE = 1000
@@ -116,7 +118,7 @@ class MemoriesSearch(ProofSearch):
         self._open: list[Node] = []
         self._final: list[Node] = []
         self._covered = False  # whether open and final nodes have all mappings
-        self._splits = 0
+        self._splits = self._looked = 0
         self._values: NDArray[np.float64] | None = None
         self._waits = False  # for values that were asked for
         self._steps = self._look()
@@ -300,6 +302,12 @@ class MemoriesSearch(ProofSearch):
             if len(node.tuples) == 1 and node.fineness == _SOME_FINEST and probes:
                 probes -= 1
                 yield from self._first.probe(node.tuples, self)
+            elif (node.outer != self._units.all_tiles).any():
+                if self._looked % _LOOKS == 0:
+                    lines = self._bounds.lines(self._box(node), *self._effort(node))
+                    ratio = RATIOS[node.fineness]
+                    yield from self._first.follow(self._box(node), lines, ratio, self)
+                self._looked += 1
             yield None
         self._final += self._open
         self._open = []

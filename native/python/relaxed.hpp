@@ -39,15 +39,18 @@ class RelaxedProgram {
     problem_.words = words;
     problem_.loops = std::move(loops);
     problem_.tiles = std::move(tiles);
+    everything_[0].fill(1);
+    everything_[1] = problem_.shape.extent;
   }
 
   // The least cost, and, if wanted, the loops of a mapping that costs about as much.
   py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
                   const Doubles& sharing, const Doubles& accesses, const Doubles& steps,
-                  const Doubles& fills, double refill, const std::pair<double, double>& limits,
-                  const Doubles& filling, const std::array<relaxed::Counts, 2>& outer) {
+                  const Doubles& fills, const Doubles& drains, double refill,
+                  const std::pair<double, double>& limits, const Doubles& exposed,
+                  const std::array<relaxed::Counts, 2>& outer) {
     const Task task =
-        read(least, most, sharing, accesses, steps, fills, refill, limits, filling, outer);
+        read(least, most, sharing, accesses, steps, fills, drains, refill, limits, exposed, outer);
     std::vector<hierarchy::MappedLoop> loops;
     double found = 0;
     {
@@ -73,20 +76,26 @@ class RelaxedProgram {
       }
       units.push_back(box.units[e].least);
     }
-    return programs_.try_emplace({ratio, units}, problem_, ratio, dividing_, units).first->second;
+    const std::array outer{box.least, box.most};
+    const bool whole = outer == everything_;
+    auto& held = whole ? programs_ : narrow_;
+    const Key key{ratio, units, outer};
+    // Of narrow boxes there are many, each looked at several times in turn.
+    if (!whole && !held.contains(key)) held.clear();
+    return held.try_emplace(key, problem_, ratio, dividing_, units, outer).first->second;
   }
 
   Task read(const Integers& least, const Integers& most, const Doubles& sharing,
-            const Doubles& accesses, const Doubles& steps, const Doubles& fills, double refill,
-            const std::pair<double, double>& limits, const Doubles& filling,
-            const std::array<relaxed::Counts, 2>& outer) const {
+            const Doubles& accesses, const Doubles& steps, const Doubles& fills,
+            const Doubles& drains, double refill, const std::pair<double, double>& limits,
+            const Doubles& exposed, const std::array<relaxed::Counts, 2>& outer) const {
     Task task;
     const auto elements = static_cast<std::size_t>(problem_.elements());
     task.box.units.resize(elements);
     task.weights.accesses = rows<6>(accesses, problem_.boundaries.size(), "accesses");
     task.weights.refill = refill;
-    task.limits.fills = rows<kTensors + 1>(filling, elements, "filling");
-    std::tie(task.limits.fill_cycles, task.limits.cycles) = limits;
+    task.limits.exposed = rows<kTensors + 1>(exposed, elements, "exposed");
+    std::tie(task.limits.exposed_cycles, task.limits.cycles) = limits;
     task.box.least = outer[0];
     task.box.most = outer[1];
     const auto least_rows = rows<kLoops>(least, elements, "least");
@@ -94,10 +103,12 @@ class RelaxedProgram {
     const auto sharing_rows = rows<kTensors>(sharing, elements, "sharing");
     const auto step_rows = rows<1>(steps, elements, "steps");
     const auto fill_rows = rows<1>(fills, elements, "fills");
+    const auto drain_rows = rows<1>(drains, elements, "drains");
     for (std::size_t e = 0; e < elements; ++e) {
       task.box.units[e] = {least_rows[e], most_rows[e], sharing_rows[e]};
       task.weights.steps.push_back(step_rows[e][0]);
       task.weights.fills.push_back(fill_rows[e][0]);
+      task.weights.drains.push_back(drain_rows[e][0]);
     }
     return task;
   }
@@ -120,8 +131,10 @@ class RelaxedProgram {
   std::mutex mutex_;
   relaxed::Problem problem_;
   bool dividing_;
-  // By the ratio of merged classes, and by units.
-  std::map<std::pair<double, std::vector<relaxed::Counts>>, relaxed::Program> programs_;
+  std::array<relaxed::Counts, 2> everything_;  // all tiles of the first memory
+  // The ratio of merged classes, units, and the least and the most of the first memory's tiles.
+  using Key = std::tuple<double, std::vector<relaxed::Counts>, std::array<relaxed::Counts, 2>>;
+  std::map<Key, relaxed::Program> programs_, narrow_;
 };
 
 inline void bind_relaxed(py::module_& module) {
@@ -144,13 +157,15 @@ inline void bind_relaxed(py::module_& module) {
           "states",
           [](const relaxed::Counts& extents, double ratio,
              const std::vector<relaxed::Counts>& units) {
-            return relaxed::Grid(extents, ratio, units).states();
+            relaxed::Counts ones;
+            ones.fill(1);
+            return relaxed::Grid(extents, ratio, units, {ones, extents}).states();
           },
           py::arg("extents"), py::arg("ratio"), py::arg("units"))
       .def("least", &RelaxedProgram::least, py::arg("ratio"), py::arg("traced"), py::arg("least"),
            py::arg("most"), py::arg("sharing"), py::arg("accesses"), py::arg("steps"),
-           py::arg("fills"), py::arg("refill"), py::arg("limits"), py::arg("filling"),
-           py::arg("outer"));
+           py::arg("fills"), py::arg("drains"), py::arg("refill"), py::arg("limits"),
+           py::arg("exposed"), py::arg("outer"));
 }
 
 }  // namespace gym::python

@@ -266,6 +266,11 @@ std::int64_t Charges::least_tail(int dim) const {
   return extent - (chunks - 1) * box_->most[dim];
 }
 
+std::int64_t Charges::least_last(int dim, std::int64_t least) const {
+  if (least == problem_.shape.extent[dim]) return least;
+  return least >= box_->most[dim] ? least_tail(dim) : 1;
+}
+
 // The share of a dimension at most that lies in pieces which loops of a memory, of some tile, do
 // not cut although they cut the largest box (P9).
 double Charges::share_resting(int memory, int dim, const Class& tile) const {

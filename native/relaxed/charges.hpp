@@ -19,6 +19,8 @@ class Charges {
   Table closed(std::size_t boundary, int memory) const;
   // Of one that no loop closes: its words move once to each unit.
   double once(std::size_t boundary) const;
+  // The last tile of a memory that gets so much at least.
+  std::int64_t least_last(int dim, std::int64_t least) const;
   // Of those whose child is the MAC (P7).
   double at_mac() const;
 
@@ -43,9 +45,9 @@ class Charges {
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
   std::vector<double> shares_resting(TensorId tensor, int memory) const;
   double share_resting(int memory, int dim, const Class& tile) const;
+  std::int64_t least_tail(int dim) const;
   bool cuts_whole(int dim, int first) const;
   std::int64_t boxes(int memory, int dim, std::int64_t tile) const;
-  std::int64_t least_tail(int dim) const;
   int cuts(int memory, int dim) const;
   Words least(const hierarchy::Boundary& boundary) const;
   std::int64_t at_work(const hierarchy::Boundary& boundary, int first, int dim, bool apart) const;

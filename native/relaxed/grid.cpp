@@ -40,13 +40,19 @@ std::vector<Class> handy(std::int64_t extent, int dim, const std::vector<Counts>
   return found;
 }
 
-std::vector<Class> by_chunks(std::int64_t extent, double ratio) {
+// Classes end where the tiles of the first memory begin, and where they end.
+std::vector<Class> by_chunks(std::int64_t extent, double ratio, const Class& outer) {
+  const std::array ends{outer.least - 1, outer.most};
   std::vector<Class> found;
   for (std::int64_t least = 1; least <= extent;) {
     const std::int64_t chunks = ceil_div(extent, least);
-    const std::int64_t most = chunks == 1 ? extent : (extent - 1) / (chunks - 1);
+    std::int64_t most = chunks == 1 ? extent : (extent - 1) / (chunks - 1);
+    for (const std::int64_t end : ends) {
+      if (least <= end) most = std::min(most, end);
+    }
     // The whole dimension is a class of its own: it is not cut.
     const bool joins = !found.empty() && most < extent &&
+                       std::ranges::find(ends, found.back().most) == ends.end() &&
                        static_cast<double>(ceil_div(extent, found.back().least)) <=
                            ratio * static_cast<double>(chunks);
     if (joins) {
@@ -61,9 +67,14 @@ std::vector<Class> by_chunks(std::int64_t extent, double ratio) {
 
 }  // namespace
 
-Grid::Grid(const Counts& extents, double ratio, const std::vector<Counts>& units) {
+Grid::Grid(const Counts& extents, double ratio, const std::vector<Counts>& units,
+           const std::array<Counts, 2>& outer) {
   for (int d = kLoops - 1; d >= 0; --d) {
-    classes_[d] = ratio < 1 ? handy(extents[d], d, units) : by_chunks(extents[d], ratio);
+    const Class tiles{outer[0][d], outer[1][d]};
+    classes_[d] = ratio < 1 ? handy(extents[d], d, units) : by_chunks(extents[d], ratio, tiles);
+    std::erase_if(classes_[d], [&](const Class& each) {
+      return each.least > tiles.most && each.most < extents[d];
+    });
     strides_[d] = states_;
     states_ *= std::ssize(classes_[d]);
   }

@@ -20,8 +20,10 @@ class Grid {
  public:
   // Classes are merged while the chunks of their sizes differ by at most this ratio; 1: never.
   // Less: some sizes alone, for traces; also those that the units of some fan-outs, from the
-  // outside in, share equally.
-  Grid(const Counts& extents, double ratio, const std::vector<Counts>& units = {});
+  // outside in, share equally. The first memory's tiles lie between `outer`: no class has some of
+  // them and others, and of those above there is the largest alone.
+  Grid(const Counts& extents, double ratio, const std::vector<Counts>& units,
+       const std::array<Counts, 2>& outer);
 
   std::int64_t states() const { return states_; }
   const std::vector<Class>& classes(int dim) const { return classes_[dim]; }

@@ -73,18 +73,19 @@ struct Box {
 };
 
 // What is to be least: a sum over accesses of each kind (of boundaries, as `Prices` has them) and
-// words in gaps, steps and cycles of first fills (by element), and of fills again (H6).
+// words in gaps, steps and cycles of first fills and of last drains (by element), and of fills
+// again (H6).
 struct Weights {
   std::vector<std::array<double, 6>> accesses;
-  std::vector<double> steps, fills;
+  std::vector<double> steps, fills, drains;
   double refill = 0;
 };
 
-// Where no mapping is looked at: that fills an element for longer, in cycles a word of each tensor
-// and in gaps of inputs, or paces for longer than that.
+// Where no mapping is looked at: that fills an element and drains it for longer, in cycles a word
+// of each tensor and in gaps of inputs, or paces for longer than that.
 struct Limits {
-  std::vector<std::array<double, kTensors + 1>> fills;
-  double fill_cycles = kInfinite, cycles = kInfinite;
+  std::vector<std::array<double, kTensors + 1>> exposed;
+  double exposed_cycles = kInfinite, cycles = kInfinite;
 };
 
 }  // namespace gym::relaxed

@@ -41,9 +41,9 @@ double words_in_gaps(const hierarchy::Shape& shape, const Counts& tile) {
 }  // namespace
 
 Program::Program(const Problem& problem, double ratio, bool dividing,
-                 const std::vector<Counts>& units)
+                 const std::vector<Counts>& units, const std::array<Counts, 2>& outer)
     : problem_(problem),
-      grid_(problem.shape.extent, ratio, units),
+      grid_(problem.shape.extent, ratio, units, outer),
       charges_(problem, grid_, dividing) {}
 
 double Program::least(const Box& box, const Weights& weights, const Limits& limits,
@@ -210,7 +210,7 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
   more.reserve(static_cast<std::size_t>(grid_.states()));
   grid_.each(kAllLoops, [&](const auto& index) {
     Counts tile;
-    double output_tiles = 1, all_tiles = 1;
+    double output_tiles = 1, all_tiles = 1, last_outputs = 1;
     bool fits = true;
     for (int d = 0; d < kLoops; ++d) {
       const Class& of = sizes[d][index[d]];
@@ -218,26 +218,30 @@ void Program::enter(int memory, const Weights& weights, const Limits& limits) {
       fits = fits && of.least <= std::min(of.most, problem_.tiles[memory][d]);
       const auto chunks = static_cast<double>(ceil_div(problem_.shape.extent[d], of.most));
       all_tiles *= chunks;
-      if (has(kOutputLoops, static_cast<LoopId>(d))) output_tiles *= chunks;
+      if (!has(kOutputLoops, static_cast<LoopId>(d))) continue;
+      output_tiles *= chunks;
+      last_outputs *= static_cast<double>(charges_.least_last(d, of.least));
     }
+    const auto& exposed = limits.exposed[memory];
     double all = 0, cycles = 0;
-    if (const double gaps = limits.fills[memory][kTensors]; gaps > 0) {
-      cycles = gaps * words_in_gaps(problem_.shape, tile);
-    }
+    if (exposed[kTensors] > 0) cycles = exposed[kTensors] * words_in_gaps(problem_.shape, tile);
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       if (!own.keeps[t]) continue;
       const double words = words_of(problem_.shape, t, tile);
       const double bits = words * static_cast<double>(own.width[t] * own.buffers);
       fits = fits && bits <= pool.capacity[t];
       all += bits;
-      cycles += words * limits.fills[memory][t];
+      if (t != kOutput) cycles += words * exposed[t];
     }
     const double again = refill * (output_tiles - 1);
     const double steps = std::ceil(all_tiles / units);
-    fits = fits && all <= pool.capacity[kTensors] && cycles * (1 + again) <= limits.fill_cycles &&
+    const double drain = last_outputs * exposed[kOutput];
+    fits = fits && all <= pool.capacity[kTensors] &&
+           cycles * (1 + again) + drain <= limits.exposed_cycles &&
            steps * static_cast<double>(own.step_cycles) <= limits.cycles;
-    const double filling = cycles * (weights.fills[memory] + weights.refill * again);
-    more.push_back(fits ? filling + steps * weights.steps[memory] : kInfinite);
+    const double edges =
+        cycles * (weights.fills[memory] + weights.refill * again) + drain * weights.drains[memory];
+    more.push_back(fits ? edges + steps * weights.steps[memory] : kInfinite);
   });
   begin();
   Tables found;

@@ -12,8 +12,10 @@ namespace gym::relaxed {
 
 class Program {
  public:
-  // Of a box with these units, if any are given and the ratio is less than 1.
-  Program(const Problem& problem, double ratio, bool dividing, const std::vector<Counts>& units);
+  // Of a box with such tiles of the first memory, and with these units, if any are given and the
+  // ratio is less than 1.
+  Program(const Problem& problem, double ratio, bool dividing, const std::vector<Counts>& units,
+          const std::array<Counts, 2>& outer);
 
   std::int64_t states() const { return grid_.states(); }
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,9 @@ from maestro_env.experiments.commands.verify.claim import (
     require_keys,
 )
 from maestro_env.experiments.commands.verify.memories.facts import (
+    FILTER,
+    INPUT,
+    OUTPUT,
     Facts,
     Tuples,
     Units,
@@ -109,7 +111,6 @@ class Leaves:
         self._facts = Facts(claim.problem.space.evaluator)
         factors = claim.objective.factors
         self._powers = tuple(map(factors.count, _FACTORS))
-        self._program = cache(lambda ratio: Program(self._facts, ratio))
 
     def check(self, show: Callable[[int], None]) -> int:
         """Check all leaves, and that no units are missing; return how many leaves there are.
@@ -175,25 +176,27 @@ class Leaves:
         """Require of a leaf that no mapping in it has less than the claim."""
         latency, energy = self._powers
         bounds = [(0.0, 1.0, units.cycles)]
-        fill_cycles = cycles = math.inf
+        exposed_cycles = cycles = math.inf
         for weights in sorted(lines, key=lambda each: each[1] > 0):
             least = max((bound / e for e, t, bound in bounds if e and not t), default=0.0)
             if latency and (least or not energy):
                 # A mapping of less than the claim takes less time than this (P10).
                 room = self._claim.bound / least**energy if energy else self._claim.bound
                 cycles = room ** (1 / latency) * _ROUNDING
-                fill_cycles = cycles - units.cycles
-            bounds.append((*weights[:2], self._least(units, ratio, weights, fill_cycles, cycles)))
+                exposed_cycles = cycles - units.cycles
+            bounds.append(
+                (*weights[:2], self._least(units, ratio, weights, exposed_cycles, cycles))
+            )
         value = _least_product(bounds, latency, energy)
         if not value * _ROUNDING >= self._claim.bound:
             raise CertificateError(f"its bound is {value}, below the claim {self._claim.bound}")
 
     def _least(
-        self, units: Units, ratio: float, line: _Line, fill_cycles: float, cycles: float
+        self, units: Units, ratio: float, line: _Line, exposed_cycles: float, cycles: float
     ) -> float:
         """Return the least energy and latency, weighed by a line."""
         energy, latency, shares = line
-        facts, program = self._facts, self._program(ratio)
+        facts, program = self._facts, Program(self._facts, ratio, units.outer)
         if program.states > _MOST_STATES:
             raise CertificateError(f"{program.states:,} states; allowed: {_MOST_STATES:,}")
         prices, steps = energy / 1000 * facts.energy, np.zeros(len(facts.elements))
@@ -201,9 +204,12 @@ class Leaves:
             prices = prices + latency * share * port_prices(facts, units, port)
             steps = steps + latency * share * np.array(steps_of(facts, port))
         rest = max(0.0, latency * (1 - sum(shares.values())))
-        limits = (fill_cycles, cycles) if latency else (math.inf, math.inf)
-        fills = [latency - latency * facts.hidden(e, shares) for e in range(len(facts.elements))]
-        least = program.least(Task(units, prices, steps.tolist(), fills, latency, *limits))
+        limits = (exposed_cycles, cycles) if latency else (math.inf, math.inf)
+        fills, drains = (
+            [latency - latency * facts.hidden(e, of, shares) for e in range(len(facts.elements))]
+            for of in ([INPUT, FILTER], [OUTPUT])
+        )
+        least = program.least(Task(units, prices, steps.tolist(), fills, drains, latency, *limits))
         runs = sum(latency * share * facts.rounding[port] for port, share in shares.items())
         macs = energy * facts.mac["pj"] * facts.macs / 1000
         return float(least + macs + runs + rest * units.cycles)

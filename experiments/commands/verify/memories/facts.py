@@ -124,29 +124,33 @@ class Facts:
         return self.boundaries[boundary] == (INPUT, 0, 1) and bool(self.elements[0]["gaps"])
 
     @cached_property
-    def filling(self) -> Numbers:
+    def exposed(self) -> Numbers:
         """Cycles of a port for a word of the first fill, of the slowest one, float64[E, 4].
 
-        The last column is of words between those of inputs.
+        Of outputs it is the last drain. The last column is of words between those of inputs.
         """
         found = np.zeros((len(self.elements), 4))
         for element in range(1, len(self.elements)):
-            by_port = self._first_fill(element)
-            total = by_port[:3].sum(axis=0)
+            by_port = self._edges(element)
+            total = by_port[:OUTPUT].sum(axis=0)
             found[element] = by_port[:, *np.unravel_index(total.argmax(), total.shape)]
+            found[element, OUTPUT] = by_port[OUTPUT].max()
         return found
 
-    def hidden(self, element: int, shares: Mapping[tuple[int, int], float]) -> float:
-        """Return the share of an element's first fill that the time of ports may have (P11)."""
-        passes = self._first_fill(element).sum(axis=0)
+    def hidden(
+        self, element: int, tensors: list[int], shares: Mapping[tuple[int, int], float]
+    ) -> float:
+        """Return the share of a first fill or last drain that the time of ports may have (P11)."""
+        passes = self._edges(element)[tensors].sum(axis=0)
         return min(1.0, sum(share for port, share in shares.items() if passes[port] > 0))
 
-    def _first_fill(self, element: int) -> Numbers:
+    def _edges(self, element: int) -> Numbers:
         """Return cycles of each port for a word of each tensor, and in gaps, float64[4, E, 2]."""
         by_port = np.zeros((4, len(self.elements), 2))
         for b, (tensor, _, child) in enumerate(self.boundaries):
-            if child == element and tensor != OUTPUT:
-                by_port[tensor] += self.cycles[b, 0] + self.cycles[b, 3]
+            if child == element:
+                down, up = self.cycles[b, 0] + self.cycles[b, 3], self.cycles[b, 1:3].sum(axis=0)
+                by_port[tensor] += up if tensor == OUTPUT else down
                 by_port[3] += self.cycles[b, 0] if self.has_gaps(b) else 0.0
         return by_port
 

@@ -6,7 +6,7 @@ Tables have an axis for each dimension, with the classes of tiles that an elemen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +50,9 @@ class Task:
         units: at work.
         prices: of an access of each kind, and of words in gaps, float64[B, 6].
         steps: of a step of each element.
-        fills: of a cycle of the first fill of each element.
+        fills, drains: of a cycle of the first fill of each element, and of its last drain.
         refill: of a cycle of those that further outputs wait for.
-        fill_cycles: of one memory at most.
+        exposed_cycles: of one memory's first fills and last drain at most.
         cycles: of all pauses of one memory at most.
     """
 
@@ -60,19 +60,26 @@ class Task:
     prices: Numbers
     steps: list[float]
     fills: list[float]
+    drains: list[float]
     refill: float
-    fill_cycles: float
+    exposed_cycles: float
     cycles: float
 
 
-def classes(extent: int, ratio: float) -> list[tuple[int, int]]:
-    """Return sizes of tiles that make nearly as many chunks: the least and the most of each."""
+def classes(extent: int, ratio: float, outer: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return sizes of tiles that make nearly as many chunks: the least and the most of each.
+
+    No class has tiles of the first memory, which lie between ``outer``, and others.
+    """
     found: list[tuple[int, int]] = []
+    ends = outer[0] - 1, outer[1]
     size = 1
     while size <= extent:
         chunks = -(-extent // size)
         last = extent if chunks == 1 else (extent - 1) // (chunks - 1)
-        if found and last < extent and -(-extent // found[-1][0]) <= ratio * chunks:
+        last = min(last, *(end for end in ends if size <= end), extent)
+        joins = found and last < extent and found[-1][1] not in ends
+        if joins and -(-extent // found[-1][0]) <= ratio * chunks:
             found[-1] = found[-1][0], last
         else:
             found.append((size, last))
@@ -81,11 +88,14 @@ def classes(extent: int, ratio: float) -> list[tuple[int, int]]:
 
 
 class Program:
-    """The relaxed program with some classes of tiles."""
+    """The relaxed program with some classes of tiles, the first memory's between some sizes."""
 
-    def __init__(self, facts: Facts, ratio: float) -> None:
+    def __init__(self, facts: Facts, ratio: float, outer: Sequence[tuple[int, int]]) -> None:
         self._facts = facts
-        self._classes = [np.array(classes(extent, ratio)) for extent in facts.extents]
+        self._classes = [
+            np.array(classes(extent, ratio, tiles))
+            for extent, tiles in zip(facts.extents, outer, strict=True)
+        ]
         self._shape = tuple(map(len, self._classes))
         self.states = math.prod(self._shape)
 
@@ -176,21 +186,24 @@ class Program:
         steps = np.ones(self._shape)
         outputs, fits = steps, np.ones(self._shape, dtype=bool)
         tiles: list[Tuples] = []
+        last = steps
         for dim in range(8):
             least, most = self._sizes(dim, memory, task)
             chunks = self._along(dim, np.ceil(facts.extents[dim] / most))
             steps = steps * chunks
-            outputs = outputs * chunks if dim in MOVING[OUTPUT] else outputs
+            if dim in MOVING[OUTPUT]:
+                outputs = outputs * chunks
+                last = last * self._along(dim, self._least_last(dim, least, task))
             allowed = np.minimum(most, facts.rules[memory].tiles.get(DIMS[dim], MAX_INT))
             fits = fits & (self._along(dim, least <= allowed) > 0)
             tiles.append(least)
-        bits, cycles = np.zeros(self._shape), self._gaps(tiles) * facts.filling[memory, 3]
+        bits, cycles = np.zeros(self._shape), self._gaps(tiles) * facts.exposed[memory, 3]
         for tensor in (INPUT, FILTER, OUTPUT):
             if own["keeps"][tensor]:
                 words = self._words(tensor, tiles)
                 size = words * (own["width"][tensor] * own["buffers"])
                 fits, bits = fits & (size <= capacity[tensor]), bits + size
-                cycles = cycles + words * facts.filling[memory, tensor]
+                cycles = cycles + (words * facts.exposed[memory, tensor] if tensor != OUTPUT else 0)
         again = facts.elements[0]["refill"] * (outputs - 1) if memory == 1 else 0.0
         at_work = math.prod(
             min(float(task.units.most[f].prod(dtype=np.float64)), facts.elements[f]["size"])
@@ -198,10 +211,12 @@ class Program:
             if f < memory
         )
         steps = np.ceil(steps / at_work)
-        fits = fits & (bits <= capacity[3]) & (cycles * (1 + again) <= task.fill_cycles)
+        drain = last * facts.exposed[memory, OUTPUT]
+        fits = fits & (bits <= capacity[3])
+        fits = fits & (cycles * (1 + again) + drain <= task.exposed_cycles)
         fits = fits & (steps * own["step_cycles"] <= task.cycles)
-        filling = cycles * (task.fills[memory] + task.refill * again)
-        more = np.where(fits, filling + steps * task.steps[memory], np.inf)
+        edges = cycles * (task.fills[memory] + task.refill * again) + drain * task.drains[memory]
+        more = np.where(fits, edges + steps * task.steps[memory], np.inf)
         opened = {b for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
@@ -218,6 +233,12 @@ class Program:
         least = max(_at_work(inside), low if memory == 1 else 1)
         bounds = self._classes[dim]
         return np.maximum(bounds[:, 0], least), np.minimum(bounds[:, 1], high)
+
+    def _least_last(self, dim: int, tiles: Tuples, task: Task) -> Tuples:
+        """Return the last tile of memories that get so much at least."""
+        extent, (least, most) = self._facts.extents[dim], task.units.outer[dim]
+        tail = np.where(tiles >= most, _least_tail(extent, least, most), 1)
+        return np.where(tiles == extent, extent, tail)
 
     def _words(self, tensor: int, tiles: list[Tuples]) -> Numbers:
         """Return the words of tiles of a tensor, by the class of each dimension."""
