@@ -22,7 +22,7 @@ from run_helpers import edit, load
 from scipy.stats import gmean
 
 from maestro_env.experiments.commands.benchmark.entries import read_entry
-from maestro_env.experiments.commands.benchmark.records import (
+from maestro_env.experiments.commands.benchmark.methods import (
     Evaluation,
     Method,
     checkpoints,

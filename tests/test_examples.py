@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer, find_objective
-from maestro_env.experiments.commands.benchmark.records import Method
+from maestro_env.experiments.commands.benchmark.methods import Method
 
 ROOT = Path(__file__).parents[1]
 # What enters the benchmark, by its command.

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from run_helpers import wait_for
 
+from maestro_env.experiments.commands.benchmark.methods import Method, Searches
 from maestro_env.experiments.commands.benchmark.program import ProgramError, TimedOutError
-from maestro_env.experiments.commands.benchmark.records import Method, Searches
 from maestro_env.experiments.problems.splits import find_problems
 from maestro_env.experiments.search.searches import UnspentError
 

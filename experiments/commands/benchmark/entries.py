@@ -18,7 +18,7 @@ import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import open_bytes, read_lines
-from maestro_env.experiments.commands.benchmark.records import (
+from maestro_env.experiments.commands.benchmark.methods import (
     Evaluation,
     Method,
     checkpoints,

@@ -20,7 +20,7 @@ from maestro_env.experiments.commands.benchmark.entries import (
     read_entry,
     stream_name,
 )
-from maestro_env.experiments.commands.benchmark.records import Evaluation, Method, Searches
+from maestro_env.experiments.commands.benchmark.methods import Evaluation, Method, Searches
 from maestro_env.experiments.commands.benchmark.scores import (
     TABLE,
     OptimaByProblem,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import rankdata
 
-from maestro_env.experiments.commands.benchmark.records import Evaluation, checkpoints
+from maestro_env.experiments.commands.benchmark.methods import Evaluation, checkpoints
 from maestro_env.experiments.problems.labels import Held, Problems
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shown import statistics as stats
