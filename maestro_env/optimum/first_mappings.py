@@ -106,16 +106,13 @@ class FirstMappings:
     def follow(
         self, box: UnitBox, lines: Sequence[Line], ratio: float, search: ProofSearch
     ) -> Asking:
-        """Descend from mappings that lie where the highest lines of a box bound it."""
-        highest = sorted(lines[1:], key=lambda each: -each.bound / (each.latency or 1))
+        """Descend from mappings where lines that bound a box are as low as they are."""
+        weights = [weighed(each.energy, each.latency, each.shares) for each in lines]
         for form in self._forms:
             relaxed = form.bounds.relaxed
             if relaxed.states(ratio) > _MOST_STATES:
                 return
-            traces = [
-                relaxed.trace(box, weighed(each.energy, each.latency, each.shares), ratio)
-                for each in highest[:_PORTS]
-            ]
+            traces = [relaxed.trace(box, each, ratio) for each in weights]
             points = self._encoded(form, [each for each in traces if len(each)])
             if len(points):
                 yield from self._descend(points, search, _SHORT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 
 from maestro_env.evaluation.fronts import Powers
@@ -18,6 +19,8 @@ WORTHWHILE = 1 + 1e-4
 
 # Of the time of ports: a little of it is enough where it would be long.
 _PARTS = (1 / 2, 1 / 64)
+# Of shares that are tried besides, so much moves.
+_PARTS_MOVED = (1 / 4, 1 / 16, 1 / 2)
 _NO_LIMITS = Limits()
 
 
@@ -37,7 +40,9 @@ class LineBounds:
         """Return what no mapping of a box is below, or what is no lower than ``best``."""
         return least_product(self.lines(box, ratio, best, most), self.powers)[0]
 
-    def lines(self, box: UnitBox, ratio: float, best: float, most: int) -> list[Line]:
+    def lines(
+        self, box: UnitBox, ratio: float, best: float, most: int, shares: Sequence[Shares] = ()
+    ) -> list[Line]:
         """Return lines that no mapping of a box with a value below ``best`` is below.
 
         Args:
@@ -45,6 +50,7 @@ class LineBounds:
             ratio: up to which classes of tiles are merged.
             best: with lines that reach it the work ends.
             most: pairs of lines that weigh latency and energy.
+            shares: of ports, for lines of latency; by default whatever may bound it highest.
         """
         latency, energy = self.powers
         lines = [Line(0.0, 1.0, box.compute_cycles)]
@@ -54,25 +60,40 @@ class LineBounds:
         if not latency or not self.relaxed.ports or value >= best or math.isinf(value):
             return lines
         limits = self._limits(box, best, nanojoules)
-        timed = self.timed(box, ratio, limits)
+        timed = self.timed(box, ratio, limits, shares)
         lines += timed
-        for _ in range(most):
+        mixtures = [each.shares for each in timed[:2]]
+        turn = int(box.outer.sum())
+        for place in range(most):
             before, cycles, nanojoules = least_product(lines, self.powers)
             if not energy or not cycles or before >= best:
                 break
             # The product falls most steeply in this direction.
             weight = latency / energy * nanojoules / cycles
-            lines += [self.line(box, ratio, 1.0, weight, each.shares, limits) for each in timed[:2]]
+            if shares:
+                mixtures = [*mixtures[:2], self._blended(mixtures[0], turn + place)]
+            mixed = [self.line(box, ratio, 1.0, weight, each, limits) for each in mixtures]
+            mixed.sort(key=lambda each: -each.bound)
+            mixtures = [each.shares for each in mixed]
+            lines += mixed
             if least_product(lines, self.powers)[0] < before * WORTHWHILE:
                 break
         return lines
 
-    def timed(self, box: UnitBox, ratio: float, limits: Limits = _NO_LIMITS) -> list[Line]:
+    def timed(
+        self,
+        box: UnitBox,
+        ratio: float,
+        limits: Limits = _NO_LIMITS,
+        shares: Sequence[Shares] = (),
+    ) -> list[Line]:
         """Return lines of latency alone, by the ports whose time they weigh, the highest first."""
 
         def line(shares: Shares) -> Line:
             return self.line(box, ratio, 0.0, 1.0, shares, limits)
 
+        if shares:
+            return sorted(map(line, shares), key=lambda each: -each.bound)
         ports = [{port: 1.0} for port in self.relaxed.ports]
         found = [*map(line, ({}, *ports)), *([self.evenly(box, ratio, limits)] * (len(ports) > 1))]
         found.sort(key=lambda each: -each.bound)
@@ -82,6 +103,15 @@ class LineBounds:
             for shares, part in product(highest, _PARTS)
         ]
         return sorted(found, key=lambda each: -each.bound)
+
+    def _blended(self, shares: Shares, turn: int) -> Shares:
+        """Return other shares: in turn, a part goes to one of the ports, or to none."""
+        ports = self.relaxed.ports
+        part, place = _PARTS_MOVED[turn % len(_PARTS_MOVED)], turn % (len(ports) + 1)
+        found = {port: share * (1 - part) for port, share in shares.items()}
+        if place < len(ports):
+            found[ports[place]] = found.get(ports[place], 0.0) + part
+        return found
 
     def evenly(self, box: UnitBox, ratio: float, limits: Limits = _NO_LIMITS) -> Line:
         """Return the line of latency that weighs the time of all ports alike."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -21,9 +21,9 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.hierarchy.relaxed import Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum.first_mappings import COARSE, FirstMappings
+from maestro_env.optimum.first_mappings import COARSE, Asking, FirstMappings
 from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, LineBounds
-from maestro_env.optimum.lines import Line, least_product, powers_of
+from maestro_env.optimum.lines import Line, Shares, least_product, powers_of
 from maestro_env.optimum.search import OptimumError, ProofSearch
 
 RATIOS = (4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
@@ -34,10 +34,12 @@ _MANY, _MANY_FINEST, _SOME_FINEST = 64, 1, 3
 _MOST_STATES = 2_000_000
 # Pairs of lines that bound one tuple, and several.
 _LINES, _LINES_OF_SEVERAL = 6, 1
+# Of parts of a box, so many lines of latency that bound it highest are looked at.
+_SHARES = 4
 # Tuples whose mappings are tried, besides the first.
 _PROBES = 12
 # Of boxes with some outer tiles, each one of so many has its mappings tried.
-_LOOKS = 8
+_LOOKS, _FOLLOWED = 8, 2
 # More of outer tiles take long.
 _MOST_SPLITS = 2000
 _STATES_A_NODE = 1000
@@ -55,6 +57,7 @@ class Node:
         fineness: of the classes that the bound is from, an index of ``RATIOS``.
         tuples: their numbers.
         outer: least and most of the tiles that the first memory's loops leave, int64[2, 8].
+        shares: of ports, whose lines bound it highest, if it has some outer tiles alone.
     """
 
     bound: float
@@ -62,6 +65,7 @@ class Node:
     fineness: int
     tuples: Numbers
     outer: NDArray[np.int64]
+    shares: Sequence[Shares] = ()
 
     def __lt__(self, other: Node) -> bool:
         return (self.bound, self.rank) < (other.bound, other.rank)
@@ -263,8 +267,7 @@ class MemoriesSearch(ProofSearch):
         self.best = bound / ROUNDING
         waiting = [self._root] if len(self._units.tuples) else []
         while waiting:
-            node = waiting.pop()
-            lines = self._bounds.lines(self._box(node), *self._effort(node))
+            node, lines = self._bounded(waiting.pop())
             if least_product(lines, self._powers)[0] >= self.best:
                 features = self._units.features(node.tuples)
                 units = features.min(axis=0), features.max(axis=0)
@@ -304,13 +307,18 @@ class MemoriesSearch(ProofSearch):
                 yield from self._first.probe(node.tuples, self)
             elif (node.outer != self._units.all_tiles).any():
                 if self._looked % _LOOKS == 0:
-                    lines = self._bounds.lines(self._box(node), *self._effort(node))
-                    ratio = RATIOS[node.fineness]
-                    yield from self._first.follow(self._box(node), lines, ratio, self)
+                    yield from self._follow(node)
                 self._looked += 1
             yield None
         self._final += self._open
         self._open = []
+
+    def _follow(self, node: Node) -> Asking:
+        """Descend from mappings of the lines that bound a node closest to its least product."""
+        _, lines = self._bounded(node)
+        weighed = [each for each in lines if each.energy and each.latency]
+        closest = weighed[-_FOLLOWED:] or lines[1 : 1 + _FOLLOWED]
+        yield from self._first.follow(self._box(node), closest, RATIOS[node.fineness], self)
 
     # ---- Nodes ----------------------------------------------------------------------------------
 
@@ -321,9 +329,26 @@ class MemoriesSearch(ProofSearch):
 
     def _push(self, node: Node) -> None:
         """Bound a node and put it into the queue, unless none of its mappings can be better."""
-        bound = max(node.bound, self._bounds.least(self._box(node), *self._effort(node)))
+        node, lines = self._bounded(node)
+        bound = max(node.bound, least_product(lines, self._powers)[0])
         if bound * ROUNDING < self.best:
             heapq.heappush(self._open, replace(node, bound=bound, rank=next(self._ranks)))
+
+    def _bounded(self, node: Node) -> tuple[Node, list[Line]]:
+        """Return a node with the shares that bound it highest, and its lines."""
+        lines = self._bounds.lines(self._box(node), *self._effort(node), node.shares)
+        timed, mixed = (
+            sorted(some, key=lambda each: -each.bound)
+            for some in (
+                [each for each in lines[1:] if not each.energy],
+                [each for each in lines if each.energy and each.latency][-2:],
+            )
+        )
+        shares = list[Shares]()
+        for each in (*timed[:1], *mixed, *timed):
+            if each.shares not in shares:
+                shares.append(each.shares)
+        return replace(node, shares=tuple(shares[:_SHARES])), lines
 
     def _box(self, node: Node) -> UnitBox:
         return self._units.box(self._units.tuples[node.tuples], node.outer)
@@ -337,18 +362,21 @@ class MemoriesSearch(ProofSearch):
         """Return a node with finer classes, else its halves: of its units, else of its tiles."""
         whole = (node.outer == self._units.all_tiles).all()
         if whole and node.fineness < self._finest_of(node.tuples):
-            return [replace(node, fineness=node.fineness + 1)]
+            return [replace(node, fineness=node.fineness + 1, shares=())]
         if len(node.tuples) > 1:
             return [
-                replace(node, tuples=half, fineness=min(node.fineness, self._finest_of(half)))
+                replace(node, tuples=half, fineness=fineness, shares=())
                 for half in self._units.halves(node.tuples)
+                for fineness in [min(node.fineness, self._finest_of(half))]
             ]
         worthwhile = not whole or self._powers[0] or self._ragged(node)
         if self._splits >= _MOST_SPLITS or not worthwhile:
             return []
         self._splits += 1
-        fineness = min(self._finest, _SOME_FINEST)
-        return [replace(node, fineness=fineness, outer=each) for each in self._cut(node.outer)]
+        if parts := self._cut(node.outer):
+            fineness = min(self._finest, _SOME_FINEST)
+            return [replace(node, fineness=fineness, outer=each) for each in parts]
+        return [replace(node, fineness=self._finest)] if node.fineness < self._finest else []
 
     def _finest_of(self, tuples: Numbers) -> int:
         if len(tuples) == 1:
