@@ -120,42 +120,56 @@ double Charges::most_units(int first, int end, TensorId tensor, int dim) const {
   return std::min(units, static_cast<double>(problem_.shape.extent[dim]));
 }
 
-// MACs of a step that use one word at the MAC, at most.
-double Charges::sharers(const hierarchy::Boundary& boundary) const {
+// Words that the MACs take from a parent, or give it, at least: of a word, its units share a step
+// (P7). The outermost fan-out gets some dimensions whole.
+double Charges::at_steps(const hierarchy::Boundary& boundary, LoopSet whole) const {
   const auto& [tensor, parent, child] = boundary;
   const auto units = [&, parent = parent, tensor = tensor](int dim) {
-    return most_units(parent, problem_.elements(), tensor, dim);
+    return static_cast<std::int64_t>(most_units(parent, problem_.elements(), tensor, dim));
   };
-  double sharing = 1;
-  if (tensor == kInput) {
-    sharing = units(kLoopK);
-    for (int axis = 0; axis < 2; ++axis) {
-      const auto outputs = static_cast<std::int64_t>(units(axis == 0 ? kLoopP : kLoopQ));
-      const auto taps = static_cast<std::int64_t>(units(axis == 0 ? kLoopR : kLoopS));
-      sharing *= static_cast<double>(outputs * taps) /
-                 touched(outputs, taps, problem_.shape.stride[axis], problem_.shape.dilation[axis]);
+  const double macs = problem_.shape.macs_estimate();
+  double words = macs;
+  for (int d = 0; d < kLoops; ++d) {
+    if (!has(kLacking[tensor], static_cast<LoopId>(d))) continue;
+    const std::int64_t extent = problem_.shape.extent[d];
+    std::int64_t steps = ceil_div(extent, units(d));
+    const int outermost = problem_.outermost_fanout();
+    const bool shares = outermost >= parent && problem_.together(outermost, tensor);
+    if (has(whole, static_cast<LoopId>(d)) && !shares) {
+      steps = steps_of_shares(box_->units[outermost], d, units(d));
     }
-  } else {
-    for (int d = 0; d < kLoops; ++d) {
-      if (has(kSharing[tensor], static_cast<LoopId>(d))) sharing *= units(d);
-    }
+    words *= static_cast<double>(steps) / static_cast<double>(extent);
+  }
+  for (int axis = 0; axis < 2 && tensor == kInput; ++axis) {
+    const std::int64_t outputs = units(axis == 0 ? kLoopP : kLoopQ);
+    const std::int64_t taps = units(axis == 0 ? kLoopR : kLoopS);
+    words *= touched(outputs, taps, problem_.shape.stride[axis], problem_.shape.dilation[axis]) /
+             static_cast<double>(outputs * taps);
   }
   double most = 1;
   for (int f = parent; f < problem_.elements(); ++f) {
     if (!problem_.is_memory(f) && problem_.together(f, tensor))
       most *= box_->units[f].sharing[tensor];
   }
-  return std::min(sharing, most);
+  return std::max(words, macs / most);
 }
 
-double Charges::at_mac() const {
+// Steps of a whole dimension, if units of a fan-out have equal shares, and so many MACs a step.
+std::int64_t Charges::steps_of_shares(const Units& fanout, int dim, std::int64_t macs) const {
+  const std::int64_t extent = problem_.shape.extent[dim];
+  if (fanout.least[dim] != fanout.most[dim]) return ceil_div(extent, macs);
+  const std::int64_t share = ceil_div(extent, fanout.most[dim]);
+  return extent / share * ceil_div(share, macs) + ceil_div(extent % share, macs);
+}
+
+double Charges::at_mac(LoopSet whole) const {
   const double macs = problem_.shape.macs_estimate();
   double sum = 0;
   for (std::size_t b = 0; b < problem_.boundaries.size(); ++b) {
     const hierarchy::Boundary& each = problem_.boundaries[b];
     if (each.child < problem_.elements()) continue;
     const bool latched = problem_.accelerator.latch[each.tensor];
-    sum += latched ? once(b) : price(b, {macs / sharers(each), macs});
+    sum += latched ? once(b) : price(b, {at_steps(each, whole), macs});
   }
   return sum;
 }

@@ -21,8 +21,8 @@ class Charges {
   double once(std::size_t boundary) const;
   // The last tile of a memory that gets so much at least.
   std::int64_t least_last(int dim, std::int64_t least) const;
-  // Of those whose child is the MAC (P7).
-  double at_mac() const;
+  // Of those whose child is the MAC, if the outermost fan-out gets some dimensions whole (P7).
+  double at_mac(LoopSet whole) const;
 
  private:
   struct Words {
@@ -52,7 +52,8 @@ class Charges {
   Words least(const hierarchy::Boundary& boundary) const;
   std::int64_t at_work(const hierarchy::Boundary& boundary, int first, int dim, bool apart) const;
   double most_units(int first, int end, TensorId tensor, int dim) const;
-  double sharers(const hierarchy::Boundary& boundary) const;
+  double at_steps(const hierarchy::Boundary& boundary, LoopSet whole) const;
+  std::int64_t steps_of_shares(const Units& fanout, int dim, std::int64_t macs) const;
 
   const Problem& problem_;
   const Grid& grid_;

@@ -47,6 +47,12 @@ struct Problem {
 
   int elements() const { return accelerator.rest(); }
   bool is_memory(int element) const { return accelerator.elements[element].is_memory; }
+  // The number of elements if there is none.
+  int outermost_fanout() const {
+    int fanout = 0;
+    while (fanout < elements() && is_memory(fanout)) ++fanout;
+    return fanout;
+  }
   bool together(int fanout, TensorId tensor) const {
     return accelerator.elements[fanout].fanout.together[tensor];
   }

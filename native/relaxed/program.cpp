@@ -65,6 +65,7 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
       share(e, box.units[e]);
+      if (e == problem_.outermost_fanout()) use_macs();
     } else {
       // What the last memory gets is executed MAC by MAC, whatever its loops.
       if (moving && e == 0) keep_outer();
@@ -85,7 +86,27 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
     best = cost;
     last_ = {open, static_cast<std::int32_t>(whole), kTensors};
   }
-  return best + charges_.at_mac();
+  return problem_.outermost_fanout() < problem_.elements() ? best : best + charges_.at_mac(0);
+}
+
+// What MACs move depends on the dimensions that the outermost fan-out gets whole.
+void Program::use_macs() {
+  std::map<LoopSet, double> charges;
+  Table more;
+  more.reserve(static_cast<std::size_t>(grid_.states()));
+  grid_.each(kAllLoops, [&](const auto& index) {
+    LoopSet whole = 0;
+    for (int d = 0; d < kLoops; ++d) {
+      const std::vector<Class>& classes = grid_.classes(d);
+      if (index[d] + 1 == std::ssize(classes)) whole |= set_of(static_cast<LoopId>(d));
+    }
+    const auto [charge, fresh] = charges.try_emplace(whole, 0.0);
+    if (fresh) charge->second = charges_.at_mac(whole);
+    more.push_back(charge->second);
+  });
+  for (auto& [open, costs] : tables_) {
+    for (std::size_t s = 0; s < more.size(); ++s) costs.cost[s] += more[s];
+  }
 }
 
 // Most of the time goes here, often for few states.

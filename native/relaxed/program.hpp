@@ -55,6 +55,7 @@ class Program {
   void pass_loops(int memory);
   void enter(int memory, const Weights& weights, const Limits& limits);
   void share(int fanout, const Units& units);
+  void use_macs();
   void share(const Costs& from, Costs& to, int dim, std::int64_t least, std::int64_t most) const;
   void begin();
   void end(Stage stage, int element);

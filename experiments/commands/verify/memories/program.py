@@ -6,8 +6,9 @@ Tables have an axis for each dimension, with the classes of tiles that an elemen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,9 @@ class Program:
                 tables = {
                     open_: self._shared(each, element, task) for open_, each in tables.items()
                 }
+                if element == facts.fanouts[0]:
+                    macs = self._macs(_Charges(facts, task))
+                    tables = {open_: each + macs for open_, each in tables.items()}
                 continue
             if element == 0 < innermost:
                 allowed = self._outer(task)
@@ -130,7 +134,17 @@ class Program:
             float(table[whole]) + sum(charges.once(b) for b in open_)
             for open_, table in tables.items()
         ]
-        return min(ends) + charges.at_mac()
+        return min(ends) + (0.0 if facts.fanouts else charges.at_mac(()))
+
+    def _macs(self, charges: _Charges) -> Numbers:
+        """Return what MACs move, by the dimensions that the outermost fan-out gets whole (P7)."""
+        found = np.empty(self._shape)
+        for ends in product((False, True), repeat=8):
+            place = tuple(slice(-1, None) if end else slice(0, -1) for end in ends)
+            if found[place].size:
+                whole = [dim for dim, end in enumerate(ends) if end]
+                found[place] = charges.at_mac(whole)
+        return found
 
     # ---- Memories -------------------------------------------------------------------------------
 
@@ -541,7 +555,7 @@ class _Charges:
             words = words * (facts.extents[out] * stride - pieces[axis] * (stride - taps))
         return words - facts.words[INPUT]
 
-    def at_mac(self) -> float:
+    def at_mac(self, whole: Collection[int]) -> float:
         """Return the cost of what the MACs take and give (P7)."""
         facts, total = self._facts, 0.0
         for b, (tensor, parent, child) in enumerate(facts.boundaries):
@@ -550,27 +564,38 @@ class _Charges:
             if facts.mac["latch"][tensor]:
                 total += self.once(b)
                 continue
-            sharers = self._sharers(tensor, parent)
-            macs = float(facts.macs)
-            total += float(self.price(b, np.array(macs / sharers), np.array(macs)))
+            macs = np.array(float(facts.macs))
+            total += float(self.price(b, np.array(self._at_steps(tensor, parent, whole)), macs))
         return total
 
-    def _sharers(self, tensor: int, parent: int) -> float:
-        """Return how many MACs of a step use one word at most."""
+    def _at_steps(self, tensor: int, parent: int, whole: Collection[int]) -> float:
+        """Return the words that MACs share with a parent: of a word, its units share a step."""
         facts = self._facts
         fanouts = [f for f in facts.fanouts if f >= parent and self.together(f, tensor)]
         units = [
             min(facts.extents[dim], math.prod(int(self.units.most[f, dim]) for f in fanouts))
             for dim in range(8)
         ]
-        if tensor == INPUT:
-            sharers = float(units[K])
-            for axis, (out, tap) in enumerate(WINDOWS):
-                rows = touched(units[out], units[tap], facts.stride[axis], facts.dilation[axis])
-                sharers *= units[out] * units[tap] / rows
-        else:
-            sharers = float(math.prod(units[dim] for dim in SHARING[tensor]))
-        return min(sharers, math.prod(float(self.units.sharing[f, tensor]) for f in fanouts))
+        words = float(facts.macs)
+        for dim in LACKING[tensor]:
+            steps = -(-facts.extents[dim] // units[dim])
+            if dim in whole and facts.fanouts[0] not in fanouts:
+                steps = self._steps_of_shares(dim, units[dim])
+            words *= steps / facts.extents[dim]
+        for axis, (out, tap) in enumerate(WINDOWS if tensor == INPUT else ()):
+            rows = touched(units[out], units[tap], facts.stride[axis], facts.dilation[axis])
+            words *= rows / (units[out] * units[tap])
+        most = math.prod(float(self.units.sharing[f, tensor]) for f in fanouts)
+        return max(words, facts.macs / most)
+
+    def _steps_of_shares(self, dim: int, macs: int) -> int:
+        """Return the steps of a whole dimension that the outermost fan-out shares equally."""
+        extent, fanout = self._facts.extents[dim], self._facts.fanouts[0]
+        least, most = int(self.units.least[fanout, dim]), int(self.units.most[fanout, dim])
+        share = -(-extent // most)
+        if least != most:
+            return -(-extent // macs)
+        return extent // share * -(-share // macs) + -(-(extent % share) // macs)
 
 
 def _swept(table: Numbers, dims: Iterable[int]) -> Numbers:
