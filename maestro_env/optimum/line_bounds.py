@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
 
 from maestro_env.evaluation.fronts import Powers
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
@@ -17,10 +16,9 @@ ROUNDING = 1 + 1e-9
 WORTHWHILE = 1 + 1e-4
 """Bounds that differ by less are not worth more work."""
 
-# Of the time of ports: a little of it is enough where it would be long.
-_PARTS = (1 / 2, 1 / 64)
-# Of shares that are tried besides, so much moves.
-_PARTS_MOVED = (1 / 4, 1 / 16, 1 / 2)
+# Of shares, what goes to all ports alike, and, one after the other, to one of them.
+_LITTLE = 1 / 32
+_PARTS = (1 / 4, 1 / 16, 1 / 64)
 _NO_LIMITS = Limits()
 
 
@@ -41,7 +39,13 @@ class LineBounds:
         return least_product(self.lines(box, ratio, best, most), self.powers)[0]
 
     def lines(
-        self, box: UnitBox, ratio: float, best: float, most: int, shares: Sequence[Shares] = ()
+        self,
+        box: UnitBox,
+        ratio: float,
+        best: float,
+        most: int,
+        shares: Sequence[Shares] = (),
+        climbs: bool = False,
     ) -> list[Line]:
         """Return lines that no mapping of a box with a value below ``best`` is below.
 
@@ -51,6 +55,7 @@ class LineBounds:
             best: with lines that reach it the work ends.
             most: pairs of lines that weigh latency and energy.
             shares: of ports, for lines of latency; by default whatever may bound it highest.
+            climbs: from these shares on, moves parts of them to where lines are higher.
         """
         latency, energy = self.powers
         lines = [Line(0.0, 1.0, box.compute_cycles)]
@@ -62,6 +67,8 @@ class LineBounds:
         limits = self._limits(box, best, nanojoules)
         timed = self.timed(box, ratio, limits, shares)
         lines += timed
+        if climbs and not energy:
+            lines.append(self._highest(box, ratio, timed[0], limits))
         mixtures = [each.shares for each in timed[:2]]
         turn = int(box.outer.sum())
         for place in range(most):
@@ -70,15 +77,27 @@ class LineBounds:
                 break
             # The product falls most steeply in this direction.
             weight = latency / energy * nanojoules / cycles
-            if shares:
+            if shares and mixtures:
                 mixtures = [*mixtures[:2], self._blended(mixtures[0], turn + place)]
             mixed = [self.line(box, ratio, 1.0, weight, each, limits) for each in mixtures]
+            if climbs and not place:
+                start = max(mixed, key=lambda each: each.bound)
+                mixed.append(self._highest(box, ratio, start, limits))
             mixed.sort(key=lambda each: -each.bound)
             mixtures = [each.shares for each in mixed]
             lines += mixed
             if least_product(lines, self.powers)[0] < before * WORTHWHILE:
                 break
         return lines
+
+    def _highest(self, box: UnitBox, ratio: float, start: Line, limits: Limits) -> Line:
+        """Move parts of the shares of a line from port to port while that makes it higher."""
+        found = start
+        for turn in range((len(self.relaxed.ports) + 1) * len(_PARTS)):
+            shares = self._blended(found.shares, turn)
+            line = self.line(box, ratio, start.energy, start.latency, shares, limits)
+            found = max(found, line, key=lambda each: each.bound)
+        return found
 
     def timed(
         self,
@@ -93,30 +112,34 @@ class LineBounds:
             return self.line(box, ratio, 0.0, 1.0, shares, limits)
 
         if shares:
-            return sorted(map(line, shares), key=lambda each: -each.bound)
-        ports = [{port: 1.0} for port in self.relaxed.ports]
-        found = [*map(line, ({}, *ports)), *([self.evenly(box, ratio, limits)] * (len(ports) > 1))]
+            found = sorted(map(line, shares), key=lambda each: -each.bound)
+            found.append(line(self._blended(found[0].shares, int(box.outer.sum()))))
+            return sorted(found, key=lambda each: -each.bound)
+        ports, even = self.relaxed.ports, self._even
+        plain: list[Shares] = [{}, *({port: 1.0} for port in ports)]
+        found = [*map(line, plain), *([line(even)] * (len(ports) > 1))]
         found.sort(key=lambda each: -each.bound)
-        highest = [each.shares for each in found if each.shares][:2]
-        found += [
-            line({port: share * part for port, share in shares.items()})
-            for shares, part in product(highest, _PARTS)
-        ]
+        for high in [each.shares for each in found[:2]]:
+            # Half of the time of a port is all else; and a little of all ports is much where one
+            # of them would be slow.
+            found += [line(_mixed(high, {}, 1 / 2))] if high else []
+            found.append(line(_mixed(high, even, _LITTLE)))
         return sorted(found, key=lambda each: -each.bound)
 
     def _blended(self, shares: Shares, turn: int) -> Shares:
         """Return other shares: in turn, a part goes to one of the ports, or to none."""
         ports = self.relaxed.ports
-        part, place = _PARTS_MOVED[turn % len(_PARTS_MOVED)], turn % (len(ports) + 1)
-        found = {port: share * (1 - part) for port, share in shares.items()}
-        if place < len(ports):
-            found[ports[place]] = found.get(ports[place], 0.0) + part
-        return found
+        place, part = turn % (len(ports) + 1), _PARTS[turn // (len(ports) + 1) % len(_PARTS)]
+        return _mixed(shares, {ports[place]: 1.0} if place < len(ports) else {}, part)
+
+    @property
+    def _even(self) -> Shares:
+        ports = self.relaxed.ports
+        return dict.fromkeys(ports, 1 / len(ports))
 
     def evenly(self, box: UnitBox, ratio: float, limits: Limits = _NO_LIMITS) -> Line:
         """Return the line of latency that weighs the time of all ports alike."""
-        ports = self.relaxed.ports
-        return self.line(box, ratio, 0.0, 1.0, dict.fromkeys(ports, 1 / len(ports)), limits)
+        return self.line(box, ratio, 0.0, 1.0, self._even, limits)
 
     def line(
         self,
@@ -139,6 +162,13 @@ class LineBounds:
         room = best / nanojoules**energy if energy else best
         cycles = room ** (1 / latency) * ROUNDING
         return Limits(cycles - box.compute_cycles, cycles)
+
+
+def _mixed(shares: Shares, others: Shares, part: float) -> Shares:
+    found = {port: share * (1 - part) for port, share in shares.items()}
+    for port, share in others.items():
+        found[port] = found.get(port, 0.0) + share * part
+    return found
 
 
 def weighed(energy: float, latency: float, shares: Shares) -> Weights:

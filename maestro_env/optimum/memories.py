@@ -336,7 +336,9 @@ class MemoriesSearch(ProofSearch):
 
     def _bounded(self, node: Node) -> tuple[Node, list[Line]]:
         """Return a node with the shares that bound it highest, and its lines."""
-        lines = self._bounds.lines(self._box(node), *self._effort(node), node.shares)
+        # The shares of a box serve its parts; and where there are no parts, nothing else is left.
+        climbs = len(node.tuples) == 1 and not node.shares and node.fineness == self._finest
+        lines = self._bounds.lines(self._box(node), *self._effort(node), node.shares, climbs)
         timed, mixed = (
             sorted(some, key=lambda each: -each.bound)
             for some in (
@@ -345,7 +347,8 @@ class MemoriesSearch(ProofSearch):
             )
         )
         shares = list[Shares]()
-        for each in (*timed[:1], *mixed, *timed):
+        plain = [each for each in timed if not each.shares]
+        for each in (*timed[:1], *mixed, *plain, *timed):
             if each.shares not in shares:
                 shares.append(each.shares)
         return replace(node, shares=tuple(shares[:_SHARES])), lines
@@ -376,7 +379,9 @@ class MemoriesSearch(ProofSearch):
         if parts := self._cut(node.outer):
             fineness = min(self._finest, _SOME_FINEST)
             return [replace(node, fineness=fineness, outer=each) for each in parts]
-        return [replace(node, fineness=self._finest)] if node.fineness < self._finest else []
+        if node.fineness < self._finest:
+            return [replace(node, fineness=self._finest, shares=())]
+        return []
 
     def _finest_of(self, tuples: Numbers) -> int:
         if len(tuples) == 1:
