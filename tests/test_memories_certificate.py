@@ -22,14 +22,10 @@ from test_relaxed import CHIPS, problem_on, small_layer
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.verify import memories, verify
 from maestro_env.experiments.commands.verify.claim import CertificateError
+from maestro_env.experiments.commands.verify.memories.charges import Task, in_tails, of_tails
 from maestro_env.experiments.commands.verify.memories.check import _least_product
 from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
-from maestro_env.experiments.commands.verify.memories.program import (
-    Program,
-    Task,
-    _in_tails,
-    _of_tails,
-)
+from maestro_env.experiments.commands.verify.memories.program import Program
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumError
@@ -107,9 +103,9 @@ def test_no_larger_share_is_in_tails(extent: int, cuts: list[tuple[bool, int]]) 
     cuts = [(memory, size if memory else 1 + size % 4) for memory, size in cuts]
     for tile in range(1, 20):
         share = _in_pieces(extent, cuts, tile)
-        assert share <= _in_tails(extent, tile, tile, count, once) + 1e-12
-        assert share <= _in_tails(extent, max(1, tile - 2), tile + 3, count, once) + 1e-12
-        assert share <= _of_tails(extent, tile, count, once) + 1e-12
+        assert share <= in_tails(extent, tile, tile, count, once) + 1e-12
+        assert share <= in_tails(extent, max(1, tile - 2), tile + 3, count, once) + 1e-12
+        assert share <= of_tails(extent, tile, count, once) + 1e-12
 
 
 @cache

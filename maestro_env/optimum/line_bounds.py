@@ -164,6 +164,27 @@ class LineBounds:
         return Limits(cycles - box.compute_cycles, cycles)
 
 
+def shares_of(lines: Sequence[Line]) -> tuple[Shares, ...]:
+    """Return the shares of ports by which a box is bounded, those first that bound it highest.
+
+    Args:
+        lines: of a box, as ``LineBounds.lines`` returns them.
+    """
+    timed, mixed = (
+        sorted(some, key=lambda each: -each.bound)
+        for some in (
+            [each for each in lines[1:] if not each.energy],
+            [each for each in lines if each.energy and each.latency][-2:],
+        )
+    )
+    plain = [each for each in timed if not each.shares]
+    found = list[Shares]()
+    for each in (*timed[:1], *mixed, *plain, *timed):
+        if each.shares not in found:
+            found.append(each.shares)
+    return tuple(found)
+
+
 def _mixed(shares: Shares, others: Shares, part: float) -> Shares:
     found = {port: share * (1 - part) for port, share in shares.items()}
     for port, share in others.items():

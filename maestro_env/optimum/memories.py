@@ -22,7 +22,7 @@ from maestro_env.hierarchy.relaxed import Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.first_mappings import COARSE, Asking, FirstMappings
-from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, LineBounds
+from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, LineBounds, shares_of
 from maestro_env.optimum.lines import Line, Shares, least_product, powers_of
 from maestro_env.optimum.search import OptimumError, ProofSearch
 
@@ -339,19 +339,7 @@ class MemoriesSearch(ProofSearch):
         # The shares of a box serve its parts; and where there are no parts, nothing else is left.
         climbs = len(node.tuples) == 1 and not node.shares and node.fineness == self._finest
         lines = self._bounds.lines(self._box(node), *self._effort(node), node.shares, climbs)
-        timed, mixed = (
-            sorted(some, key=lambda each: -each.bound)
-            for some in (
-                [each for each in lines[1:] if not each.energy],
-                [each for each in lines if each.energy and each.latency][-2:],
-            )
-        )
-        shares = list[Shares]()
-        plain = [each for each in timed if not each.shares]
-        for each in (*timed[:1], *mixed, *plain, *timed):
-            if each.shares not in shares:
-                shares.append(each.shares)
-        return replace(node, shares=tuple(shares[:_SHARES])), lines
+        return replace(node, shares=shares_of(lines)[:_SHARES]), lines
 
     def _box(self, node: Node) -> UnitBox:
         return self._units.box(self._units.tuples[node.tuples], node.outer)

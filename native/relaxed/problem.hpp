@@ -22,6 +22,8 @@ inline constexpr std::array<LoopSet, kTensors> kSharing{
     set_of(kLoopK, kLoopP, kLoopQ, kLoopR, kLoopS), kAllLoops & ~kFilterLoops,
     kAllLoops & ~kOutputLoops};
 
+inline constexpr LoopSet kTaps = set_of(kLoopR, kLoopS);
+
 // Dimensions that do not index a tensor.
 inline constexpr std::array<LoopSet, kTensors> kLacking{set_of(kLoopK), kSharing[kFilter],
                                                         kSharing[kOutput]};

@@ -24,6 +24,7 @@ from maestro_env.experiments.commands.verify.claim import (
     read_point,
     require_keys,
 )
+from maestro_env.experiments.commands.verify.memories.charges import Task
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
     INPUT,
@@ -34,7 +35,7 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     port_prices,
     steps_of,
 )
-from maestro_env.experiments.commands.verify.memories.program import Program, Task
+from maestro_env.experiments.commands.verify.memories.program import Program
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.layer import Layer
 

@@ -6,8 +6,7 @@ Tables have an axis for each dimension, with the classes of tiles that an elemen
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,10 +15,17 @@ from numpy.typing import NDArray
 
 from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.checks import MAX_INT
+from maestro_env.experiments.commands.verify.memories.charges import (
+    Charges,
+    Task,
+    at_work,
+    boxes,
+    least_tail,
+    share_resting,
+)
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
     INPUT,
-    LACKING,
     MOVING,
     OUTPUT,
     SHARING,
@@ -41,30 +47,6 @@ _MANY_UNITS = 64
 
 Open = frozenset[int]
 """Boundaries that no loop has closed yet."""
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be least, of which mappings.
-
-    Args:
-        units: at work.
-        prices: of an access of each kind, and of words in gaps, float64[B, 6].
-        steps: of a step of each element.
-        fills, drains: of a cycle of the first fill of each element, and of its last drain.
-        refill: of a cycle of those that further outputs wait for.
-        exposed_cycles: of one memory's first fills and last drain at most.
-        cycles: of all pauses of one memory at most.
-    """
-
-    units: Units
-    prices: Numbers
-    steps: list[float]
-    fills: list[float]
-    drains: list[float]
-    refill: float
-    exposed_cycles: float
-    cycles: float
 
 
 def classes(extent: int, ratio: float, outer: tuple[int, int]) -> list[tuple[int, int]]:
@@ -117,7 +99,7 @@ class Program:
                     open_: self._shared(each, element, task) for open_, each in tables.items()
                 }
                 if element == facts.fanouts[0]:
-                    macs = self._macs(_Charges(facts, task))
+                    macs = self._macs(Charges(facts, task))
                     tables = {open_: each + macs for open_, each in tables.items()}
                 continue
             if element == 0 < innermost:
@@ -128,7 +110,7 @@ class Program:
                 tables = self._closed(tables, element, task)
             if element:
                 tables = self._entered(tables, element, task)
-        charges = _Charges(facts, task)
+        charges = Charges(facts, task)
         whole = (-1,) * 8
         ends = [
             float(table[whole]) + sum(charges.once(b) for b in open_)
@@ -136,7 +118,7 @@ class Program:
         ]
         return min(ends) + (0.0 if facts.fanouts else charges.at_mac(()))
 
-    def _macs(self, charges: _Charges) -> Numbers:
+    def _macs(self, charges: Charges) -> Numbers:
         """Return what MACs move, by the dimensions that the outermost fan-out gets whole (P7)."""
         found = np.empty(self._shape)
         for ends in product((False, True), repeat=8):
@@ -188,7 +170,7 @@ class Program:
         return found
 
     def _charged(self, table: Numbers, closing: Iterable[int], memory: int, task: Task) -> Numbers:
-        charges = _Charges(self._facts, task)
+        charges = Charges(self._facts, task)
         for b in closing:
             table = table + self._charge(b, memory, charges)
         return table
@@ -244,14 +226,14 @@ class Program:
         """
         inside = [int(task.units.least[f, dim]) for f in self._facts.fanouts if f > memory]
         low, high = task.units.outer[dim]
-        least = max(_at_work(inside), low if memory == 1 else 1)
+        least = max(at_work(inside), low if memory == 1 else 1)
         bounds = self._classes[dim]
         return np.maximum(bounds[:, 0], least), np.minimum(bounds[:, 1], high)
 
     def _least_last(self, dim: int, tiles: Tuples, task: Task) -> Tuples:
         """Return the last tile of memories that get so much at least."""
         extent, (least, most) = self._facts.extents[dim], task.units.outer[dim]
-        tail = np.where(tiles >= most, _least_tail(extent, least, most), 1)
+        tail = np.where(tiles >= most, least_tail(extent, least, most), 1)
         return np.where(tiles == extent, extent, tail)
 
     def _words(self, tensor: int, tiles: list[Tuples]) -> Numbers:
@@ -326,7 +308,7 @@ class Program:
 
     # ---- Charges --------------------------------------------------------------------------------
 
-    def _charge(self, boundary: int, memory: int, charges: _Charges) -> Numbers:
+    def _charge(self, boundary: int, memory: int, charges: Charges) -> Numbers:
         """Return what a boundary costs that loops of a memory close, by the tiles they make."""
         facts, units = self._facts, charges.units
         tensor, parent, child = facts.boundaries[boundary]
@@ -337,13 +319,13 @@ class Program:
         for dim, bounds in enumerate(self._classes):
             extent = facts.extents[dim]
             below, alone = (
-                _at_work([int(units.least[f, dim]) for f in each]) for each in (between, apart)
+                at_work([int(units.least[f, dim]) for f in each]) for each in (between, apart)
             )
             sharers = min(extent, math.prod(int(units.most[f, dim]) for f in above))
             children, single = (
                 np.array(
                     [
-                        self._boxes(memory, dim, -(-int(most) // each), units)
+                        boxes(facts, memory, dim, -(-int(most) // each), units)
                         for most in bounds[:, 1]
                     ],
                     dtype=float,
@@ -406,196 +388,16 @@ class Program:
         better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
         return self._along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
 
-    def _boxes(self, memory: int, dim: int, tile: int, units: Units) -> int:
-        """Return how many boxes a chain of cuts makes at least that ends in some tiles (P2)."""
-        extent, (least, most) = self._facts.extents[dim], units.outer[dim]
-        every = -(-extent // tile)
-        if memory == 0:
-            return every
-        whole = -(-extent // most) - 1
-        return max(every, whole * -(-least // tile) + -(-_least_tail(extent, least, most) // tile))
-
     def _resting(self, tensor: int, memory: int, units: Units) -> Numbers:
         """Return the share of words at most that lie in pieces that loops do not cut (P9)."""
         found = np.zeros((1,) * 8)
         for dim in MOVING[tensor]:
             shares = [
-                self._share(memory, dim, units, int(least), int(most))
+                share_resting(self._facts, memory, dim, units, int(least), int(most))
                 for least, most in self._classes[dim]
             ]
             found = np.maximum(found, self._along(dim, np.array(shares)))
         return found
-
-    def _share(self, memory: int, dim: int, units: Units, low: int, tile: int) -> float:
-        """Return the share of a dimension that rests at tiles from ``low`` to ``tile``."""
-        facts, extent = self._facts, self._facts.extents[dim]
-        cutting = [e for e in range(memory) if facts.is_memory(e) and dim in facts.loops(e)]
-        cuts = len(cutting)
-        if not cuts or tile >= extent:
-            return 0.0
-        anywhere = _in_tails(extent, low, tile, cuts, 0 in cutting)
-        if 0 not in cutting:
-            return anywhere
-        least, most = units.outer[dim]
-        if low >= most:
-            return 0.0
-        # In the first memory's tiles there is a cut less; the last one is smaller.
-        inner = cuts - 1
-        ragged = inner / (inner + 1)
-        between = range(1, cutting[1] if inner else 1)
-        once = all(int(units.most[f, dim]) == 1 for f in facts.fanouts if f in between)
-        if least == most:
-            inside = _in_tails(least, low, tile, inner, once)
-        else:
-            inside = _of_tails(least, tile, inner, once)
-        tail = _least_tail(extent, least, most)
-        if least < most:
-            rests = (1 - inside) * min(tile, extent / 2) if tail <= tile else 0.0
-            last = max(rests, (ragged - inside) * min(most, extent / 2))
-        elif tail < least:
-            last = ((1 if tail <= tile else ragged) - inside) * tail
-        else:
-            last = 0.0
-        return min(anywhere, inside + last / extent)
-
-
-def _at_work(units: list[int]) -> int:
-    """Return how many units of nested fan-outs work at least: the last share may have but one."""
-    found = 1
-    for each in reversed(units):
-        found = found if each == 1 else (each - 1) * found + 1
-    return found
-
-
-def _of_tails(size: int, tile: int, cuts: int, once: bool) -> float:
-    """Return the share of a box of such a size or more that is in tails of at most a tile (P9).
-
-    Args:
-        size: of the box.
-        tile: that the tails have at most.
-        cuts: that leave them.
-        once: the outermost cut leaves one.
-    """
-    if not cuts:
-        return 0.0
-    share = cuts / (cuts + 1)
-    return min(share, (cuts - 1 + min(1.0, tile / size)) / cuts) if once else share
-
-
-def _in_tails(size: int, low: int, tile: int, cuts: int, once: bool) -> float:
-    """Return the same of a box of just this size, beside pieces that are larger than ``low``."""
-    counts = np.arange(1, size // (low + 1) + 1)
-    if not cuts or not len(counts):
-        return 0.0
-    tails = (counts * (cuts - 1) + 1 if once else counts * cuts) * tile
-    room = np.minimum(tails, size - counts * (low + 1)).max()
-    return min(_of_tails(size, tile, cuts, once), float(room) / size)
-
-
-def _least_tail(extent: int, least: int, most: int) -> int:
-    """Return what the last of the first memory's tiles has at least."""
-    chunks = -(-extent // most)
-    return 1 if chunks < -(-extent // least) else extent - (chunks - 1) * most
-
-
-class _Charges:
-    """What words that move cost, given the units at work."""
-
-    def __init__(self, facts: Facts, task: Task) -> None:
-        self._facts, self._prices, self.units = facts, task.prices, task.units
-        self.gap = float(task.prices[:, 5].sum())
-
-    def together(self, fanout: int, tensor: int) -> bool:
-        return bool(self._facts.elements[fanout]["together"][tensor])
-
-    def price(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
-        """Return the cost of words of parents and children (H4)."""
-        reads, writes, drains, fills, carried, _ = self._prices[boundary]
-        tensor, parent, _ = self._facts.boundaries[boundary]
-        if tensor != OUTPUT:
-            moved: Numbers = parents * reads + children * (fills + carried)
-            return moved
-        fresh = float(self._facts.words[OUTPUT])
-        for dim in (C, R, S):
-            units = [int(self.units.most[f, dim]) for f in self._facts.fanouts if f < parent]
-            fresh *= min(math.prod(units), self._facts.extents[dim])
-        older = np.maximum(0.0, parents - fresh)
-        back = children * older / parents
-        own, again = drains + carried, fills + carried
-        found: Numbers = parents * writes + older * reads + children * own + back * again
-        return found
-
-    def least(self, boundary: int) -> tuple[float, float]:
-        """Return the words of parents and children if each unit gets its words once (P12)."""
-        tensor, parent, child = self._facts.boundaries[boundary]
-        below = [f for f in self._facts.fanouts if f < child]
-        apart = [f for f in below if f < parent or not self.together(f, tensor)]
-        fewest, least = (
-            math.prod(_at_work(self.units.least[each, dim].tolist()) for dim in LACKING[tensor])
-            for each in (apart, below)
-        )
-        words = float(self._facts.words[tensor])
-        return words * fewest, words * least
-
-    def once(self, boundary: int) -> float:
-        """Return the cost of a boundary whose words move once."""
-        found = float(self.price(boundary, *map(np.array, self.least(boundary))))
-        one = np.ones(1)
-        gaps = float(self.between(one, one)[0]) if self._facts.has_gaps(boundary) else 0.0
-        return found + self.gap * gaps
-
-    def between(self, *pieces: Numbers) -> Numbers:
-        """Return the words in gaps of inputs in at most so many pieces along each axis (P13)."""
-        facts = self._facts
-        words = np.array(float(math.prod(facts.extents[dim] for dim in (N, G, C))))
-        for axis, (out, tap) in enumerate(WINDOWS):
-            stride, taps = facts.stride[axis], facts.extents[tap]
-            if taps > stride or facts.dilation[axis] > 1:
-                return 0 * pieces[0]
-            words = words * (facts.extents[out] * stride - pieces[axis] * (stride - taps))
-        return words - facts.words[INPUT]
-
-    def at_mac(self, whole: Collection[int]) -> float:
-        """Return the cost of what the MACs take and give (P7)."""
-        facts, total = self._facts, 0.0
-        for b, (tensor, parent, child) in enumerate(facts.boundaries):
-            if child < len(facts.elements):
-                continue
-            if facts.mac["latch"][tensor]:
-                total += self.once(b)
-                continue
-            macs = np.array(float(facts.macs))
-            total += float(self.price(b, np.array(self._at_steps(tensor, parent, whole)), macs))
-        return total
-
-    def _at_steps(self, tensor: int, parent: int, whole: Collection[int]) -> float:
-        """Return the words that MACs share with a parent: of a word, its units share a step."""
-        facts = self._facts
-        fanouts = [f for f in facts.fanouts if f >= parent and self.together(f, tensor)]
-        units = [
-            min(facts.extents[dim], math.prod(int(self.units.most[f, dim]) for f in fanouts))
-            for dim in range(8)
-        ]
-        words = float(facts.macs)
-        for dim in LACKING[tensor]:
-            steps = -(-facts.extents[dim] // units[dim])
-            if dim in whole and facts.fanouts[0] not in fanouts:
-                steps = self._steps_of_shares(dim, units[dim])
-            words *= steps / facts.extents[dim]
-        for axis, (out, tap) in enumerate(WINDOWS if tensor == INPUT else ()):
-            rows = touched(units[out], units[tap], facts.stride[axis], facts.dilation[axis])
-            words *= rows / (units[out] * units[tap])
-        most = math.prod(float(self.units.sharing[f, tensor]) for f in fanouts)
-        return max(words, facts.macs / most)
-
-    def _steps_of_shares(self, dim: int, macs: int) -> int:
-        """Return the steps of a whole dimension that the outermost fan-out shares equally."""
-        extent, fanout = self._facts.extents[dim], self._facts.fanouts[0]
-        least, most = int(self.units.least[fanout, dim]), int(self.units.most[fanout, dim])
-        share = -(-extent // most)
-        if least != most:
-            return -(-extent // macs)
-        return extent // share * -(-share // macs) + -(-(extent % share) // macs)
 
 
 def _swept(table: Numbers, dims: Iterable[int]) -> Numbers:
