@@ -15,7 +15,8 @@ from maestro_env.accelerators.elements import FanoutElement
 from maestro_env.accelerators.finding import chips_with
 from maestro_env.experiments.network.layer_search import SearchSettings
 from maestro_env.experiments.network.networks import MappedNetwork, map_network
-from maestro_env.hierarchy.shape import broken_rule, cuts_of
+from maestro_env.hierarchy.broken_rules import broken_rule
+from maestro_env.hierarchy.shape import cuts_of
 from maestro_env.models import find_accelerator
 from maestro_env.workloads.network import Network
 

@@ -34,8 +34,9 @@ from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.hierarchy.bounds import lower_bound
+from maestro_env.hierarchy.broken_rules import broken_rule
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import Shape, broken_rule
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.mappers import make_mapper
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.finding import find_layer

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.experiments.search.cells import Finished, join_traces, trace_path
+from maestro_env.experiments.search.cells import Finished
 from maestro_env.experiments.search.goals import Goal, LayerConfig, write_best
 from maestro_env.experiments.search.named_mappers import FIRST_MAPPERS, MAPPERS_HELP
 from maestro_env.experiments.search.printed_result import above_optimum, found_line, place, taken_by
+from maestro_env.experiments.search.traces import join_traces, trace_path
 from maestro_env.experiments.shell import cli
 from maestro_env.experiments.shell.files import check_same, read_json, safe_name, write_json
 from maestro_env.experiments.shell.flags import PROGRAM, option

@@ -1,17 +1,13 @@
 """Cells: one search each, kept as a record in a file of its own, whoever runs it.
 
-Beside it may be the trace: a row for every sample, as a gzip member. Members can be joined by their
-bytes; any gzip reader sees one file. A search that is watched tells window by window what it did:
+Beside it may be its trace. A search that is watched tells window by window what it did:
 its mean return and its choices.
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,17 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.cost_and_status import STATUSES
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.experiments.search.goals import Goal, goal_directory
 from maestro_env.experiments.search.searches import Recorder, run_search
+from maestro_env.experiments.search.traces import trace_path, write_trace
 from maestro_env.experiments.shell import files
 from maestro_env.experiments.shell.files import (
     BRIEF,
-    cannot_read,
-    csv_cell,
     distinct_name,
-    replacing,
 )
 from maestro_env.experiments.shown.progress import best_note
 from maestro_env.experiments.shown.statistics import Floats
@@ -173,7 +166,7 @@ class SearchRecord(Record[Finished]):
         if isinstance(evaluator, Recorder):
             entry["windows"] = windows_entry(windows_of(evaluator, goal), goal)
         if self.traced:
-            _write_trace(trace_path(self.path), self.cell, evaluator)
+            write_trace(trace_path(self.path), self.cell.mapper, self.cell.seed, evaluator)
             entry["trace"] = files.file_digest(trace_path(self.path))
         return entry
 
@@ -202,46 +195,6 @@ class SearchRecord(Record[Finished]):
         if finished.trace is not None and files.file_digest(trace) != finished.trace:
             raise ValueError(f"{trace} does not fit it: it was changed")
         return finished
-
-
-def trace_path(record: Path) -> Path:
-    """Return where the samples of a search are, beside its record."""
-    return record.with_suffix(".trace.csv.gz")
-
-
-def join_traces(path: Path, traces: Iterable[Path]) -> None:
-    """Write one file of the samples of several searches, with a header."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        file.write(_member([_TRACE_HEADER]))
-        for trace in traces:
-            try:
-                file.write(trace.read_bytes())
-            except OSError as error:
-                raise cannot_read(trace, error) from None
-
-
-def _write_trace(path: Path, cell: Cell, evaluator: Evaluator) -> None:
-    values, status = evaluator.trace
-    columns = (values, np.minimum.accumulate(values), status)
-    samples = zip(*(column.tolist() for column in columns), strict=True)
-    mapper = csv_cell(cell.mapper)
-    rows = (
-        (mapper, cell.seed, index, value, best, STATUSES[code])
-        for index, (value, best, code) in enumerate(samples, 1)
-    )
-    with replacing(path) as temporary:
-        temporary.write_bytes(_member(rows))
-
-
-def _member(rows: Iterable[Iterable[object]]) -> bytes:
-    buffer = io.BytesIO()
-    # No name and no time, so that the same trace makes the same bytes.
-    with (
-        gzip.GzipFile("", "wb", compresslevel=6, fileobj=buffer, mtime=0) as member,
-        io.TextIOWrapper(member, encoding="utf-8", newline="") as text,
-    ):
-        csv.writer(text, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
 
 
 def _entry(
@@ -358,6 +311,3 @@ def recorded_windows(entry: dict[str, Any], goal: Goal, samples: int) -> Windows
 
     returns, choices, spreads = (entry[name] for name in ("returns", "choices", "spreads"))
     return Windows(ends, numbers(returns), columns(choices), columns(spreads))
-
-
-_TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")

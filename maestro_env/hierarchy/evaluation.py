@@ -19,7 +19,8 @@ from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.errors import MappingError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.real_units import RealFigures
-from maestro_env.hierarchy.shape import Shape, broken_rule
+from maestro_env.hierarchy.broken_rules import broken_rule
+from maestro_env.hierarchy.shape import Shape
 from maestro_env.workloads.layer import Layer
 
 FIGURES: tuple[str, ...] = _native.HIERARCHY_FIGURES

@@ -18,8 +18,8 @@ from maestro_env.accelerators.hierarchy import Hierarchy
 from maestro_env.accelerators.loop_rules import DIMS, INDEXING, looping
 from maestro_env.base.checks import MAX_INT, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
+from maestro_env.hierarchy.broken_rules import broken_rule
 from maestro_env.hierarchy.evaluation import HierarchyEvaluator, NestMapping
-from maestro_env.hierarchy.shape import broken_rule
 from maestro_env.hierarchy.written import nest_json
 from maestro_env.mapspace.space import TILES, Parameter, Points, Space, sizes_up_to, tile_name
 from maestro_env.workloads.layer import Layer
