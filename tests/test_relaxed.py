@@ -193,6 +193,41 @@ def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
             assert moved.parent_words >= words[tensor] * at_work(units, apart, tensor)
 
 
+@given(st.integers(0, 2**32))
+def test_macs_that_share_a_word_take_a_step_for_so_many(seed: int) -> None:
+    """Of words at the MAC, and of shares that the outermost fan-out makes of a whole dimension."""
+    rng = random.Random(seed)
+    row = random_row(rng)
+    evaluator = limited(rng, evaluator_of(row))
+    _, _, _, elements, mac, _ = evaluator.native()
+    fanouts = [e for e, each in enumerate(elements) if "size" in each]
+    extents = evaluator.shape.native()
+    for _ in range(20):
+        mapping = random_mapping(rng, row)
+        cost, _ = evaluator.evaluate(mapping)
+        units, _ = tuple_of(evaluator, mapping)
+        if cost is None or units is None:
+            continue
+        cut = {dim for e, dim, tile in evaluator.loops(mapping) if e < min(fanouts, default=0)}
+        for moved, (tensor, parent, child, _) in zip(cost.traffic, evaluator.prices, strict=False):
+            if child < len(elements) or mac["latch"][tensor]:
+                continue
+            sharing = [f for f in fanouts if f >= parent and elements[f]["together"][tensor]]
+            words = math.prod(extents)
+            for dim in map(DIMS.index, (["K"], ["N", "P", "Q"], ["C", "R", "S"])[tensor]):
+                extent = extents[dim]
+                by_fanout = {f: int(units[0, place, dim]) for place, f in enumerate(fanouts)}
+                macs = min(extent, math.prod(by_fanout[f] for f in sharing))
+                shares = [extent]
+                if fanouts and fanouts[0] not in sharing and dim not in cut:
+                    share = -(-extent // by_fanout[fanouts[0]])
+                    shares = [min(share, extent - at) for at in range(0, extent, share)]
+                words = words // extent * sum(-(-each // macs) for each in shares)
+            # Windows share words besides.
+            windows = tensor == 0 and any(units[0, fanouts.index(f), 4:].max() > 1 for f in sharing)
+            assert windows or moved.parent_words >= words
+
+
 def test_no_mapping_of_strided_inputs_is_below() -> None:
     rng, numbers = random.Random(0), np.random.default_rng(0)
     for _ in range(12):
