@@ -168,6 +168,7 @@ def main() -> None:
     """Search what is not there yet, and print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--cells", type=int, default=400)
+    parser.add_argument("--skip", type=int, default=0, help="so many of them, the first ones")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--out", type=Path, default=Path("cells.jsonl"))
     parser.add_argument("--free", action="store_true")
@@ -178,7 +179,7 @@ def main() -> None:
     rows = [json.loads(line) for line in lines]
     there = {tuple(row["cell"]) for row in rows}
     layers = shapes()
-    for cell in () if given.table else drawn(given.cells):
+    for cell in () if given.table else drawn(given.skip + given.cells)[given.skip :]:
         if (*cell, given.free) in there:
             continue
         row = searched(cell, layers[cell[0]], given.seconds, given.free, given.certify)

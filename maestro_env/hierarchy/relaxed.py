@@ -38,7 +38,7 @@ class Weights:
     Args:
         energy: of a nJ.
         ports: of a cycle of some ports, by element and way.
-        fill: of a cycle of computing and of the first fills, beside the ports'.
+        fill: of a cycle of computing, first fills and last drains, beside the ports'.
     """
 
     energy: float = 1.0
@@ -213,8 +213,7 @@ class Relaxation:
     @cached_property
     def _passes(self) -> NDArray[np.bool_]:
         """Whether first fill and last drain of an element pass a port, bool[2, E, E, 2]."""
-        drains = self._edges[:, OUTPUT]
-        fills = self._edges.sum(axis=1) - drains
+        fills, drains = self._edges[:, :OUTPUT].sum(axis=1), self._edges[:, OUTPUT]
         return np.array([fills > 0, drains > 0])
 
     @cached_property

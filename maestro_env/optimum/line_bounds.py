@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from maestro_env.evaluation.fronts import Powers
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
@@ -22,6 +23,25 @@ _PARTS = (1 / 4, 1 / 16, 1 / 64)
 _NO_LIMITS = Limits()
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into the lines of a box.
+
+    Args:
+        ratio: up to which classes of tiles are merged.
+        best: with lines that reach it the work ends.
+        pairs: of lines that weigh latency and energy, at most.
+        shares: of ports, for lines of latency; by default whatever may bound it highest.
+        climbs: parts of the shares move to where lines are higher.
+    """
+
+    ratio: float
+    best: float
+    pairs: int
+    shares: Sequence[Shares] = ()
+    climbs: bool = False
+
+
 class LineBounds:
     """Bounds of latency^a energy^b of the mappings of boxes.
 
@@ -34,58 +54,49 @@ class LineBounds:
     def __init__(self, relaxed: Relaxation, powers: Powers) -> None:
         self.relaxed, self.powers, self.states = relaxed, powers, 0
 
-    def least(self, box: UnitBox, ratio: float, best: float, most: int) -> float:
-        """Return what no mapping of a box is below, or what is no lower than ``best``."""
-        return least_product(self.lines(box, ratio, best, most), self.powers)[0]
+    def least(self, box: UnitBox, effort: Effort) -> float:
+        """Return what no mapping of a box is below, or ``effort.best`` or more."""
+        return least_product(self.lines(box, effort), self.powers)[0]
 
-    def lines(
-        self,
-        box: UnitBox,
-        ratio: float,
-        best: float,
-        most: int,
-        shares: Sequence[Shares] = (),
-        climbs: bool = False,
-    ) -> list[Line]:
-        """Return lines that no mapping of a box with a value below ``best`` is below.
-
-        Args:
-            box: its units and outer tiles.
-            ratio: up to which classes of tiles are merged.
-            best: with lines that reach it the work ends.
-            most: pairs of lines that weigh latency and energy.
-            shares: of ports, for lines of latency; by default whatever may bound it highest.
-            climbs: from these shares on, moves parts of them to where lines are higher.
-        """
+    def lines(self, box: UnitBox, effort: Effort) -> list[Line]:
+        """Return lines that no mapping of a box is below whose value is below ``effort.best``."""
         latency, energy = self.powers
         lines = [Line(0.0, 1.0, box.compute_cycles)]
         if energy:
-            lines.append(self.line(box, ratio, 1.0, 0.0))
+            lines.append(self.line(box, effort.ratio, 1.0, 0.0))
         value, _, nanojoules = least_product(lines, self.powers)
-        if not latency or not self.relaxed.ports or value >= best or math.isinf(value):
+        if not latency or not self.relaxed.ports or value >= effort.best or math.isinf(value):
             return lines
-        limits = self._limits(box, best, nanojoules)
-        timed = self.timed(box, ratio, limits, shares)
-        lines += timed
-        if climbs and not energy:
-            lines.append(self._highest(box, ratio, timed[0], limits))
-        mixtures = [each.shares for each in timed[:2]]
-        turn = int(box.outer.sum())
-        for place in range(most):
+        limits = self._limits(box, effort.best, nanojoules)
+        timed = self.timed(box, effort.ratio, limits, effort.shares)
+        if energy:
+            return self._weighed([*lines, *timed], box, effort, limits)
+        if effort.climbs:
+            timed.append(self._highest(box, effort.ratio, timed[0], limits))
+        return [*lines, *timed]
+
+    def _weighed(
+        self, lines: list[Line], box: UnitBox, effort: Effort, limits: Limits
+    ) -> list[Line]:
+        """Return lines and others of energy and latency, where the product is least."""
+        # After compute time and energy come those of latency, the highest first.
+        latency, energy = self.powers
+        mixtures, turn = [each.shares for each in lines[2:4]], int(box.outer.sum())
+        for place in range(effort.pairs):
             before, cycles, nanojoules = least_product(lines, self.powers)
-            if not energy or not cycles or before >= best:
+            if not cycles or before >= effort.best:
                 break
             # The product falls most steeply in this direction.
             weight = latency / energy * nanojoules / cycles
-            if shares and mixtures:
+            if effort.shares:
                 mixtures = [*mixtures[:2], self._blended(mixtures[0], turn + place)]
-            mixed = [self.line(box, ratio, 1.0, weight, each, limits) for each in mixtures]
-            if climbs and not place:
-                start = max(mixed, key=lambda each: each.bound)
-                mixed.append(self._highest(box, ratio, start, limits))
-            mixed.sort(key=lambda each: -each.bound)
-            mixtures = [each.shares for each in mixed]
-            lines += mixed
+            found = [self.line(box, effort.ratio, 1.0, weight, each, limits) for each in mixtures]
+            if effort.climbs and not place:
+                start = max(found, key=lambda each: each.bound)
+                found.append(self._highest(box, effort.ratio, start, limits))
+            found.sort(key=lambda each: -each.bound)
+            mixtures = [each.shares for each in found]
+            lines = [*lines, *found]
             if least_product(lines, self.powers)[0] < before * WORTHWHILE:
                 break
         return lines

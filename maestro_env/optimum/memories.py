@@ -22,7 +22,7 @@ from maestro_env.hierarchy.relaxed import Relaxation, Weights
 from maestro_env.hierarchy.units import Numbers, UnitBox
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.first_mappings import COARSE, Asking, FirstMappings
-from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, LineBounds, shares_of
+from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, Effort, LineBounds, shares_of
 from maestro_env.optimum.lines import Line, Shares, least_product, powers_of
 from maestro_env.optimum.search import OptimumError, ProofSearch
 
@@ -338,16 +338,16 @@ class MemoriesSearch(ProofSearch):
         """Return a node with the shares that bound it highest, and its lines."""
         # The shares of a box serve its parts; and where there are no parts, nothing else is left.
         climbs = len(node.tuples) == 1 and not node.shares and node.fineness == self._finest
-        lines = self._bounds.lines(self._box(node), *self._effort(node), node.shares, climbs)
+        effort = replace(self._effort(node), shares=node.shares, climbs=climbs)
+        lines = self._bounds.lines(self._box(node), effort)
         return replace(node, shares=shares_of(lines)[:_SHARES]), lines
 
     def _box(self, node: Node) -> UnitBox:
         return self._units.box(self._units.tuples[node.tuples], node.outer)
 
-    def _effort(self, node: Node) -> tuple[float, float, int]:
-        """Return the ratio of the classes of a node, what to reach, and pairs of lines for it."""
-        lines = _LINES if len(node.tuples) == 1 else _LINES_OF_SEVERAL
-        return RATIOS[node.fineness], self.best, lines
+    def _effort(self, node: Node) -> Effort:
+        pairs = _LINES if len(node.tuples) == 1 else _LINES_OF_SEVERAL
+        return Effort(RATIOS[node.fineness], self.best, pairs)
 
     def _parts(self, node: Node) -> list[Node]:
         """Return a node with finer classes, else its halves: of its units, else of its tiles."""
@@ -379,7 +379,7 @@ class MemoriesSearch(ProofSearch):
     def _ragged(self, node: Node) -> bool:
         """Say whether the bound would be higher if tiles had to divide what they cut."""
         box, effort = self._box(node), self._effort(node)
-        return self._dividing.least(box, *effort) > self._bounds.least(box, *effort) * WORTHWHILE
+        return self._dividing.least(box, effort) > self._bounds.least(box, effort) * WORTHWHILE
 
     def _cut(self, outer: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """Split the tiles of the dimension that has the most different ones: whole ones apart."""
