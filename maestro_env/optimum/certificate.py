@@ -27,7 +27,7 @@ from maestro_env.optimum.search import OptimumSearch, ProofSearch
 from maestro_env.optimum.solving import prover
 
 FORMAT = "maestro-env certificate 2"
-FORMAT_OF_MEMORIES = "maestro-env certificate of any memories 1"
+FORMAT_OF_MEMORIES = "maestro-env certificate of any memories 2"
 LONGEST_LIST = 16_384
 """Boxes of a block at most."""
 

@@ -1,6 +1,6 @@
 """The search for the best mapping on any memories, with a bound of all others.
 
-docs/optimum_memories.md has the lemmas (P1 to P14) that it cites.
+docs/optimum_memories.md has the lemmas (P1 to P15) that it cites.
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ Charges::Charges(const Problem& problem, const Grid& grid, bool dividing)
     : problem_(problem), grid_(grid), dividing_(dividing) {
   for (const TensorId t : {kInput, kFilter, kOutput}) {
     sharing_[t] = grid.places(kSharing[t]);
-    moving_[t] = grid.places(kMoving[t]);
   }
 }
 
@@ -325,56 +324,70 @@ bool Charges::cuts_whole(int dim, int first) const {
   return true;
 }
 
-// Of a tensor's words, by the place of its tiles among those that move.
-std::vector<double> Charges::shares_resting(TensorId tensor, int memory) const {
-  std::vector<double> found;
-  grid_.each(kMoving[tensor], [&](const auto& index) {
-    double share = 0;
-    for (int d = 0; d < kLoops; ++d) {
-      if (!has(kMoving[tensor], static_cast<LoopId>(d))) continue;
-      share = std::max(share, share_resting(memory, d, grid_.classes(d)[index[d]]));
-    }
-    found.push_back(share);
+// A table of costs by the words that loops of a memory move.
+template <typename Cost>
+Table Charges::by_tiles(std::size_t boundary, int memory, const Cost& cost) const {
+  const TensorId tensor = problem_.boundaries[boundary].tensor;
+  const Counted counted = count(boundary, memory);
+  std::vector<double> costs;
+  grid_.each(kSharing[tensor], [&](const auto& index) {
+    costs.push_back(cost(moved(boundary, counted, index), counted, index));
   });
+  Table found(static_cast<std::size_t>(grid_.states()));
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    found[s] = costs[static_cast<std::size_t>(sharing_[tensor][s])];
+  }
   return found;
 }
 
-Table Charges::closed(std::size_t boundary, int memory) const {
-  const TensorId tensor = problem_.boundaries[boundary].tensor;
-  const Counted counted = count(boundary, memory);
-  std::vector<Words> words;
-  std::vector<double> prices;
-  grid_.each(kSharing[tensor], [&](const auto& index) {
-    words.push_back(moved(boundary, counted, index));
-    prices.push_back(price(boundary, words.back()));
-    if (const double gaps = weights_->accesses[boundary][5]; gaps > 0) {
-      std::array<double, 2> pieces;
-      for (int axis = 0; axis < 2; ++axis) {
-        const int d = axis == 0 ? kLoopP : kLoopQ;
-        pieces[axis] = static_cast<double>(
-            ceil_div(problem_.shape.extent[d], grid_.classes(d)[index[d]].least));
-      }
-      prices.back() += gaps * counted.parents[kLoopK][index[kLoopK]] * between(pieces);
-    }
-  });
-  const std::vector<double> shares = shares_resting(tensor, memory);
-  const Words& least = least_[boundary];
-  const double least_price = once(boundary);
-  Table found(static_cast<std::size_t>(grid_.states()));
-  for (std::size_t s = 0; s < found.size(); ++s) {
-    const auto place = static_cast<std::size_t>(sharing_[tensor][s]);
-    const double rest = shares[static_cast<std::size_t>(moving_[tensor][s])];
-    if (rest == 0) {
-      found[s] = prices[place];
-    } else if (tensor != kOutput) {
-      found[s] = prices[place] + rest * (least_price - prices[place]);
-    } else {
-      const auto& [parent, child] = words[place];
-      found[s] = price(boundary, {parent + rest * (least.parent - parent),
-                                  child + rest * (least.child - child)});
+double Charges::resting(TensorId tensor, int memory) const {
+  double share = 0;
+  for (int d = 0; d < kLoops; ++d) {
+    if (!has(kMoving[tensor], static_cast<LoopId>(d))) continue;
+    for (const Class& tile : grid_.classes(d)) {
+      share = std::max(share, share_resting(memory, d, tile));
     }
   }
-  return found;
+  return share;
+}
+
+Table Charges::closed(std::size_t boundary, int memory, double resting) const {
+  const double gaps = weights_->accesses[boundary][5];
+  const Words& least = least_[boundary];
+  return by_tiles(boundary, memory,
+                  [&](const Words& all, const Counted& counted, const auto& index) {
+                    const Words words{all.parent + resting * (least.parent - all.parent),
+                                      all.child + resting * (least.child - all.child)};
+                    double cost = price(boundary, words);
+                    if (gaps > 0) {
+                      std::array<double, 2> pieces;
+                      for (int axis = 0; axis < 2; ++axis) {
+                        const int d = axis == 0 ? kLoopP : kLoopQ;
+                        pieces[axis] = static_cast<double>(
+                            ceil_div(problem_.shape.extent[d], grid_.classes(d)[index[d]].least));
+                      }
+                      cost += gaps * counted.parents[kLoopK][index[kLoopK]] * between(pieces);
+                    }
+                    return cost;
+                  });
+}
+
+// Of outputs that come back it counts only those that surely do.
+Table Charges::moved_later(std::size_t boundary, int memory, double share) const {
+  const auto& [reads, writes, drains, fills, carried, gaps] = weights_->accesses[boundary];
+  const Words& least = least_[boundary];
+  const bool output = problem_.boundaries[boundary].tensor == kOutput;
+  const bool back = least.parent >= fresh_[boundary];
+  return by_tiles(boundary, memory,
+                  [&, reads = reads, writes = writes, drains = drains, fills = fills,
+                   carried = carried](const Words& all, auto&&...) {
+                    const double parent = share * (all.parent - least.parent);
+                    const double child = share * (all.child - least.child);
+                    if (!output) return parent * reads + child * (fills + carried);
+                    const double again =
+                        back ? parent * reads + std::min(parent, child) * (fills + carried) : 0;
+                    return parent * writes + child * (drains + carried) + again;
+                  });
 }
 
 }  // namespace gym::relaxed

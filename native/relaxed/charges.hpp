@@ -2,10 +2,9 @@
 #pragma once
 
 #include "problem.hpp"
+#include "tables.hpp"
 
 namespace gym::relaxed {
-
-using Table = std::vector<double>;  // by state
 
 class Charges {
  public:
@@ -14,9 +13,14 @@ class Charges {
 
   void set(const Box& box, const Weights& weights);
 
+  // The share of a tensor's words that loops of a memory leave where they are, at most (P9).
+  double resting(TensorId tensor, int memory) const;
   // Of a boundary that is open below the loops of a memory which move its tensor, by the tiles that
-  // they make.
-  Table closed(std::size_t boundary, int memory) const;
+  // they make, if such a share moves once.
+  Table closed(std::size_t boundary, int memory, double resting) const;
+  // What a share of the words costs that these loops move, and none inside, beyond what it costs
+  // that they move once.
+  Table moved_later(std::size_t boundary, int memory, double share) const;
   // Of one that no loop closes: its words move once to each unit.
   double once(std::size_t boundary) const;
   // The last tile of a memory that gets so much at least.
@@ -37,13 +41,14 @@ class Charges {
     double sharing = 1;
   };
 
+  template <typename Cost>
+  Table by_tiles(std::size_t boundary, int memory, const Cost& cost) const;
   double price(std::size_t boundary, Words words) const;
   Words moved(std::size_t boundary, const Counted& counted,
               const std::array<std::int32_t, kLoops>& index) const;
   Counted count(std::size_t boundary, int memory) const;
   double between(const std::array<double, 2>& pieces) const;
   double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
-  std::vector<double> shares_resting(TensorId tensor, int memory) const;
   double share_resting(int memory, int dim, const Class& tile) const;
   std::int64_t least_tail(int dim) const;
   bool cuts_whole(int dim, int first) const;
@@ -60,8 +65,8 @@ class Charges {
   bool dividing_;
   const Box* box_ = nullptr;
   const Weights* weights_ = nullptr;
-  // By tensor: the place of a state among the dimensions that share, and that move.
-  std::array<std::vector<std::int32_t>, kTensors> sharing_, moving_;
+  // By tensor: the place of a state among the dimensions that share.
+  std::array<std::vector<std::int32_t>, kTensors> sharing_;
   std::vector<Words> least_;   // by boundary
   std::vector<double> fresh_;  // by boundary: arrivals of outputs without an older value, at most
 };

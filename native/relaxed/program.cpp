@@ -12,31 +12,6 @@ namespace {
 
 constexpr std::int64_t kManyUnits = 64;
 
-double words_of(const hierarchy::Shape& shape, TensorId tensor, const Counts& tile) {
-  const auto product = [&](LoopSet dims) {
-    double words = 1;
-    for (int d = 0; d < kLoops; ++d) {
-      if (has(dims, static_cast<LoopId>(d))) words *= static_cast<double>(tile[d]);
-    }
-    return words;
-  };
-  if (tensor == kFilter) return product(kFilterLoops);
-  if (tensor == kOutput) return product(kOutputLoops);
-  return product(kInputSingles) *
-         touched(tile[kLoopP], tile[kLoopR], shape.stride[0], shape.dilation[0]) *
-         touched(tile[kLoopQ], tile[kLoopS], shape.stride[1], shape.dilation[1]);
-}
-
-// What lies between the first and the last row and column of a tile of inputs that it leaves out.
-double words_in_gaps(const hierarchy::Shape& shape, const Counts& tile) {
-  const auto span = [&](int outputs, int taps, int axis) {
-    return static_cast<double>((tile[outputs] - 1) * shape.stride[axis] +
-                               (tile[taps] - 1) * shape.dilation[axis] + 1);
-  };
-  const auto planes = static_cast<double>(tile[kLoopN] * tile[kLoopG] * tile[kLoopC]);
-  return planes * span(kLoopP, kLoopR, 0) * span(kLoopQ, kLoopS, 1) - words_of(shape, kInput, tile);
-}
-
 }  // namespace
 
 Program::Program(const Problem& problem, double ratio, bool dividing,
@@ -57,9 +32,15 @@ double Program::least(const Box& box, const Weights& weights, const Limits& limi
 double Program::run(const Box& box, const Weights& weights, const Limits& limits) {
   charges_.set(box, weights);
   box_ = &box;
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    resting_[t].assign(static_cast<std::size_t>(problem_.elements()), 0);
+    for (int e = 0; e < problem_.elements(); ++e) {
+      if (problem_.is_memory(e)) resting_[t][static_cast<std::size_t>(e)] = charges_.resting(t, e);
+    }
+  }
   passed_.clear();
   tables_.clear();
-  tables_[0].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
+  tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
   bool moving = false;  // whether loops here bring other words to something
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
@@ -79,7 +60,7 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   for (const auto& [open, costs] : tables_) {
     double cost = costs.cost[whole];
     for (std::size_t b = 0; b < boundaries(); ++b) {
-      if ((open >> b & 1) != 0) cost += charges_.once(b);
+      if ((open.whole >> b & 1) != 0) cost += charges_.once(b);
     }
     if (cost >= best) continue;
     best = cost;
@@ -117,8 +98,13 @@ inline void Program::lower(Costs& costs, std::int64_t at, const Costs& others, s
     lower_traced(costs, at, others, from, count);
     return;
   }
-#pragma GCC ivdep
-  for (std::int64_t k = 0; k < count; ++k) to[k] = std::min(to[k], other[k]);
+  relaxed::lower(to, other, count);
+}
+
+template <typename Others>
+void Program::lower(Tables& tables, const Open& open, Others&& others) {
+  const auto [found, fresh] = tables.try_emplace(open, std::forward<Others>(others));
+  if (!fresh) lower(found->second, 0, others, 0, std::ssize(others.cost));
 }
 
 // ---- Stages -------------------------------------------------------------------------------------
@@ -143,14 +129,14 @@ void Program::end(Stage stage, int element) {
 void Program::pass_taps(int memory) {
   const LoopSet taps = problem_.loops[memory] & kTaps;
   if (problem_.shape.extent[kLoopR] * problem_.shape.extent[kLoopS] == 1 || taps == 0) return;
-  const std::vector<Table> closed = closed_at(memory);
+  const Closing closing = closing_at(memory);
   begin();
   Tables found = tables_;
   for (auto& [open, costs] : tables_) {
-    const Open filters = open & of_tensor(kFilter);
-    add(costs, filters, closed);
+    const Open filters = only(open, of_tensor(kFilter)), others = only(open, ~of_tensor(kFilter));
+    close(costs, filters, closing);
     sweep(costs, taps);
-    lower(found, open & ~filters, costs);
+    lower(found, both(others, closed(filters, memory)), std::move(costs));
   }
   tables_ = std::move(found);
   end(Stage::taps, memory);
@@ -159,23 +145,24 @@ void Program::pass_taps(int memory) {
 // No loop, or loops that one tensor rests in, innermost, and then any others (P3).
 void Program::pass_loops(int memory) {
   const LoopSet loops = problem_.loops[memory];
-  const std::vector<Table> closed = closed_at(memory);
+  const Closing closing = closing_at(memory);
   begin();
   Tables found;
   for (auto& [open, costs] : tables_) {
-    if (open == 0) sweep(costs, loops);
+    if (open.any() == 0) sweep(costs, loops);
     lower(found, open, costs);
     for (const TensorId t : {kInput, kFilter, kOutput}) {
-      const Open own = open & of_tensor(t);
-      if (own == 0) continue;
+      const Open own = only(open, of_tensor(t)), others = only(open, ~of_tensor(t));
+      if (own.any() == 0) continue;
+      const Open left = closed(others, memory);
       Costs moved = costs;
-      add(moved, open & ~own, closed);
+      close(moved, others, closing);
       sweep(moved, loops & ~kMoving[t]);
       for (Source& source : moved.from) source.resting = t;
-      lower(found, own, moved);
-      add(moved, own, closed);
+      lower(found, both(own, left), moved);
+      close(moved, own, closing);
       sweep(moved, loops & kMoving[t]);
-      lower(found, 0, moved);
+      lower(found, both(closed(own, memory), left), std::move(moved));
     }
   }
   tables_ = std::move(found);
@@ -196,75 +183,61 @@ void Program::keep_outer() {
   }
 }
 
-// Of the boundaries that are open somewhere.
-std::vector<Table> Program::closed_at(int memory) const {
-  std::vector<Table> found(boundaries());
+// For all that is open somewhere.
+Program::Closing Program::closing_at(int memory) const {
+  Closing found;
   for (const auto& [open, costs] : tables_) {
-    for (std::size_t b = 0; b < boundaries(); ++b) {
-      if ((open >> b & 1) != 0 && found[b].empty()) found[b] = charges_.closed(b, memory);
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      const Open own = only(open, of_tensor(t));
+      if (own.any() != 0 && !found.contains(own)) found[own] = closing(t, own, memory);
     }
   }
   return found;
 }
 
-// What a memory gets has room and does not take too long to fill; its boundaries open.
-void Program::enter(int memory, const Weights& weights, const Limits& limits) {
-  if (memory == 0) return;
-  const hierarchy::Memory& own = problem_.accelerator.elements[memory].memory;
-  const hierarchy::Memory& pool = problem_.accelerator.elements[own.pool].memory;
-  // The first memory's tiles are what the next element gets.
-  const double refill = memory == 1 ? problem_.accelerator.elements[0].memory.refill : 0;
-  const double units = units_above(memory);
-  const std::array<std::vector<Class>, kLoops> sizes = sizes_at(memory);
-  Table more;
-  more.reserve(static_cast<std::size_t>(grid_.states()));
-  grid_.each(kAllLoops, [&](const auto& index) {
-    Counts tile;
-    double output_tiles = 1, all_tiles = 1, last_outputs = 1;
-    bool fits = true;
-    for (int d = 0; d < kLoops; ++d) {
-      const Class& of = sizes[d][index[d]];
-      tile[d] = of.least;
-      fits = fits && of.least <= std::min(of.most, problem_.tiles[memory][d]);
-      const auto chunks = static_cast<double>(ceil_div(problem_.shape.extent[d], of.most));
-      all_tiles *= chunks;
-      if (!has(kOutputLoops, static_cast<LoopId>(d))) continue;
-      output_tiles *= chunks;
-      last_outputs *= static_cast<double>(charges_.least_last(d, of.least));
-    }
-    const auto& exposed = limits.exposed[memory];
-    double all = 0, cycles = 0;
-    if (exposed[kTensors] > 0) cycles = exposed[kTensors] * words_in_gaps(problem_.shape, tile);
-    for (const TensorId t : {kInput, kFilter, kOutput}) {
-      if (!own.keeps[t]) continue;
-      const double words = words_of(problem_.shape, t, tile);
-      const double bits = words * static_cast<double>(own.width[t] * own.buffers);
-      fits = fits && bits <= pool.capacity[t];
-      all += bits;
-      if (t != kOutput) cycles += words * exposed[t];
-    }
-    const double again = refill * (output_tiles - 1);
-    const double steps = std::ceil(all_tiles / units);
-    const double drain = last_outputs * exposed[kOutput];
-    fits = fits && all <= pool.capacity[kTensors] &&
-           cycles * (1 + again) + drain <= limits.exposed_cycles &&
-           steps * static_cast<double>(own.step_cycles) <= limits.cycles;
-    const double edges =
-        cycles * (weights.fills[memory] + weights.refill * again) + drain * weights.drains[memory];
-    more.push_back(fits ? edges + steps * weights.steps[memory] : kInfinite);
-  });
-  begin();
-  Tables found;
-  Open opened = 0;
+Table Program::closing(TensorId tensor, const Open& open, int memory) const {
+  const double rests = resting_[tensor][static_cast<std::size_t>(memory)];
+  const double rested = open.part == 0 ? 0 : resting_[tensor][open.since[tensor] - 1U];
+  Table found(static_cast<std::size_t>(grid_.states()));
   for (std::size_t b = 0; b < boundaries(); ++b) {
-    if (problem_.boundaries[b].child == memory) opened |= Open{1} << b;
+    if ((open.whole >> b & 1) != 0) relaxed::add(found, charges_.closed(b, memory, rests));
+    if ((open.part >> b & 1) == 0 || rested <= rests) continue;
+    relaxed::add(found, charges_.moved_later(b, memory, rested - rests));
   }
-  for (auto& [open, costs] : tables_) {
-    for (std::size_t s = 0; s < more.size(); ++s) costs.cost[s] += more[s];
-    lower(found, open | opened, costs);
+  return found;
+}
+
+// What is left of some boundaries when loops of a memory have moved their tensors.
+Program::Open Program::closed(const Open& open, int memory) const {
+  Open found;
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    const Bits bits = open.any() & of_tensor(t);
+    const double rests = resting_[t][static_cast<std::size_t>(memory)];
+    if (bits == 0 || rests == 0) continue;
+    found.part |= bits;
+    const std::uint8_t since = open.since[t];
+    const bool less = since > 0 && resting_[t][since - 1U] < rests;
+    found.since[t] = less ? since : static_cast<std::uint8_t>(memory + 1);
   }
-  tables_ = std::move(found);
-  end(Stage::room, memory);
+  return found;
+}
+
+Program::Open Program::only(const Open& open, Bits bits) const {
+  Open found{open.whole & bits, open.part & bits, {}};
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    if ((found.part & of_tensor(t)) != 0) found.since[t] = open.since[t];
+  }
+  return found;
+}
+
+// Of different tensors.
+Program::Open Program::both(Open open, const Open& other) {
+  open.whole |= other.whole;
+  open.part |= other.part;
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    open.since[t] = std::max(open.since[t], other.since[t]);
+  }
+  return open;
 }
 
 // A fan-out deals units to dimensions, one dimension after the other.
@@ -334,15 +307,10 @@ Program::Costs Program::unreachable() const {
   return costs;
 }
 
-void Program::lower(Tables& tables, Open open, const Costs& others) {
-  const auto [found, fresh] = tables.try_emplace(open, others);
-  if (!fresh) lower(found->second, 0, others, 0, std::ssize(others.cost));
-}
-
-void Program::add(Costs& costs, Open open, const std::vector<Table>& closed) {
-  for (std::size_t b = 0; b < closed.size(); ++b) {
-    if ((open >> b & 1) == 0) continue;
-    for (std::size_t s = 0; s < costs.cost.size(); ++s) costs.cost[s] += closed[b][s];
+void Program::close(Costs& costs, const Open& open, const Closing& closing) const {
+  for (const TensorId t : {kInput, kFilter, kOutput}) {
+    const Open own = only(open, of_tensor(t));
+    if (own.any() != 0) relaxed::add(costs.cost, closing.at(own));
   }
 }
 
@@ -351,13 +319,11 @@ void Program::sweep(Costs& costs, LoopSet dims) const {
   for (int d = 0; d < kLoops; ++d) {
     const std::int64_t stride = grid_.stride(d), count = std::ssize(grid_.classes(d));
     if (!has(dims, static_cast<LoopId>(d)) || count == 1) continue;
+    if (!traced_) {
+      lower_by_rows(costs.cost, stride, count);
+      continue;
+    }
     for (std::int64_t block = 0; block < grid_.states(); block += stride * count) {
-      if (!traced_) {
-        double* to = &costs.cost[static_cast<std::size_t>(block)];
-        for (std::int64_t k = stride; k < stride * count; ++k)
-          to[k] = std::min(to[k], to[k - stride]);
-        continue;
-      }
       for (std::int64_t to = block + stride; to < block + stride * count; to += stride) {
         lower(costs, to, costs, to - stride, stride);
       }
@@ -365,43 +331,12 @@ void Program::sweep(Costs& costs, LoopSet dims) const {
   }
 }
 
-Program::Open Program::of_tensor(TensorId tensor) const {
-  Open open = 0;
+Program::Bits Program::of_tensor(TensorId tensor) const {
+  Bits bits = 0;
   for (std::size_t b = 0; b < boundaries(); ++b) {
-    if (problem_.boundaries[b].tensor == tensor) open |= Open{1} << b;
+    if (problem_.boundaries[b].tensor == tensor) bits |= Bits{1} << b;
   }
-  return open;
-}
-
-// ---- Sizes ------------------------------------------------------------------------------------
-
-// Tiles of each class that a memory may get: all units inside work (P6), and what the first
-// memory's loops leave is of the box. There are none if the least is above the most.
-std::array<std::vector<Class>, kLoops> Program::sizes_at(int memory) const {
-  std::array<std::vector<Class>, kLoops> found;
-  for (int d = 0; d < kLoops; ++d) {
-    std::int64_t least = 1;
-    for (int f = problem_.elements() - 1; f > memory; --f) {
-      if (!problem_.is_memory(f)) least = nested(box_->units[f].least[d], least);
-    }
-    if (memory == 1) least = std::max(least, box_->least[d]);
-    for (const Class& of : grid_.classes(d)) {
-      found[d].push_back({std::max(of.least, least), std::min(of.most, box_->most[d])});
-    }
-  }
-  return found;
-}
-
-// Units of the fan-outs outside of an element, at most.
-double Program::units_above(int element) const {
-  double units = 1;
-  for (int f = 0; f < element; ++f) {
-    if (problem_.is_memory(f)) continue;
-    double most = 1;
-    for (const std::int64_t each : box_->units[f].most) most *= static_cast<double>(each);
-    units *= std::min(most, static_cast<double>(problem_.accelerator.elements[f].fanout.size));
-  }
-  return units;
+  return bits;
 }
 
 }  // namespace gym::relaxed

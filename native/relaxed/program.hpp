@@ -25,7 +25,19 @@ class Program {
                std::vector<hierarchy::MappedLoop>* trace = nullptr);
 
  private:
-  using Open = std::uint32_t;  // a bit for each boundary that no loop has closed yet
+  using Bits = std::uint32_t;  // one for each boundary
+
+  // Boundaries of which words have not moved yet: no loop has closed them, or one has, but a share
+  // of the words rests in it (P9): by tensor, what rested in loops of such a memory (+ 1).
+  struct Open {
+    Bits whole = 0, part = 0;
+    std::array<std::uint8_t, kTensors> since{};
+
+    Bits any() const { return whole | part; }
+    auto operator<=>(const Open&) const = default;
+  };
+  // What it costs that loops of a memory close all that is open of a tensor.
+  using Closing = std::map<Open, Table>;
 
   // Where a cost comes from: an entry of the tables before, and the tensor that the innermost loops
   // between do not move (kTensors: any).
@@ -60,8 +72,12 @@ class Program {
   void begin();
   void end(Stage stage, int element);
 
-  std::vector<Table> closed_at(int memory) const;
-  static void add(Costs& costs, Open open, const std::vector<Table>& closed);
+  Closing closing_at(int memory) const;
+  Table closing(TensorId tensor, const Open& open, int memory) const;
+  void close(Costs& costs, const Open& open, const Closing& closing) const;
+  Open closed(const Open& open, int memory) const;
+  Open only(const Open& open, Bits bits) const;
+  static Open both(Open open, const Open& other);
   void sweep(Costs& costs, LoopSet dims) const;
   Costs unreachable() const;
   // Takes the lower costs of some states, in a row from one of either.
@@ -69,9 +85,10 @@ class Program {
                     std::int64_t count);
   static void lower_traced(Costs& costs, std::int64_t at, const Costs& others, std::int64_t from,
                            std::int64_t count);
-  static void lower(Tables& tables, Open open, const Costs& others);
+  template <typename Others>
+  static void lower(Tables& tables, const Open& open, Others&& others);
   std::size_t boundaries() const { return problem_.boundaries.size(); }
-  Open of_tensor(TensorId tensor) const;
+  Bits of_tensor(TensorId tensor) const;
   std::array<std::vector<Class>, kLoops> sizes_at(int memory) const;
   double units_above(int element) const;
   std::vector<hierarchy::MappedLoop> nest() const;
@@ -85,6 +102,8 @@ class Program {
   bool traced_ = false;
   std::vector<Passed> passed_;
   Source last_{};
+  // By tensor and memory: the share that rests at most.
+  std::array<std::vector<double>, kTensors> resting_;
 };
 
 }  // namespace gym::relaxed

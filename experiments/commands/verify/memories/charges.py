@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.experiments.commands.verify.memories.facts import (
     INPUT,
     LACKING,
+    MOVING,
     OUTPUT,
+    SHARING,
     WINDOWS,
     C,
     Facts,
     G,
+    K,
     N,
     Numbers,
     R,
     S,
+    Tuples,
     Units,
     touched,
 )
@@ -62,19 +69,36 @@ class Charges:
     def price(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
         """Return the cost of words of parents and children (H4)."""
         reads, writes, drains, fills, carried, _ = self._prices[boundary]
-        tensor, parent, _ = self._facts.boundaries[boundary]
-        if tensor != OUTPUT:
+        if self._facts.boundaries[boundary][0] != OUTPUT:
             moved: Numbers = parents * reads + children * (fills + carried)
             return moved
-        fresh = float(self._facts.words[OUTPUT])
-        for dim in (C, R, S):
-            units = [int(self.units.most[f, dim]) for f in self._facts.fanouts if f < parent]
-            fresh *= min(math.prod(units), self._facts.extents[dim])
-        older = np.maximum(0.0, parents - fresh)
+        older = np.maximum(0.0, parents - self._fresh(boundary))
         back = children * older / parents
         own, again = drains + carried, fills + carried
         found: Numbers = parents * writes + older * reads + children * own + back * again
         return found
+
+    def price_of_more(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
+        """Return what more words cost than those that move once, at least.
+
+        Of outputs that come back there are as many more, if those that move once do not yet.
+        """
+        reads, writes, drains, fills, carried, _ = self._prices[boundary]
+        if self._facts.boundaries[boundary][0] != OUTPUT:
+            moved: Numbers = parents * reads + children * (fills + carried)
+            return moved
+        found: Numbers = parents * writes + children * (drains + carried)
+        if self.least(boundary)[0] >= self._fresh(boundary):
+            found = found + parents * reads + np.minimum(parents, children) * (fills + carried)
+        return found
+
+    def _fresh(self, boundary: int) -> float:
+        """Return how many arrivals of outputs find no older value, at most."""
+        parent, fresh = self._facts.boundaries[boundary][1], float(self._facts.words[OUTPUT])
+        for dim in (C, R, S):
+            units = [int(self.units.most[f, dim]) for f in self._facts.fanouts if f < parent]
+            fresh *= min(math.prod(units), self._facts.extents[dim])
+        return fresh
 
     def least(self, boundary: int) -> tuple[float, float]:
         """Return the words of parents and children if each unit gets its words once (P12)."""
@@ -147,6 +171,129 @@ class Charges:
         if least != most:
             return -(-extent // macs)
         return extent // share * -(-share // macs) + -(-(extent % share) // macs)
+
+
+def along(dim: int, values: NDArray[Any]) -> Numbers:
+    """Return values of a dimension's classes as an array that broadcasts over tables."""
+    shape = [1] * 8
+    shape[dim] = -1
+    return np.asarray(values, dtype=np.float64).reshape(shape)
+
+
+class MovedWords:
+    """What words cost that loops of a memory move, by the classes of tiles that they make.
+
+    Args:
+        facts: of the layer on the accelerator.
+        classes: the least and the most tile of each, by dimension.
+        charges: of the units at work.
+    """
+
+    def __init__(self, facts: Facts, classes: list[Tuples], charges: Charges) -> None:
+        self._facts, self._classes, self._charges = facts, classes, charges
+        self.rests = cache(self._rests)
+        self.closed = cache(self._closed)
+        self.later = cache(self._later)
+
+    def _rests(self, tensor: int, memory: int) -> float:
+        """Return the share of words at most that lie in pieces that loops do not cut (P9)."""
+        return max(
+            share_resting(self._facts, memory, dim, self._charges.units, int(least), int(most))
+            for dim in MOVING[tensor]
+            for least, most in self._classes[dim]
+        )
+
+    def _closed(self, boundary: int, memory: int) -> Numbers:
+        """Return what a boundary costs that loops close, if what rests moves once."""
+        facts, charges = self._facts, self._charges
+        fewest, least = charges.least(boundary)
+        parents, children, sweeps = self._moved(boundary, memory)
+        rest = self.rests(facts.boundaries[boundary][0], memory)
+        price = charges.price(
+            boundary, parents + rest * (fewest - parents), children + rest * (least - children)
+        )
+        if not facts.has_gaps(boundary):
+            return price
+        pieces = (
+            along(out, np.ceil(facts.extents[out] / self._classes[out][:, 0])) for out, _ in WINDOWS
+        )
+        return price + charges.gap * along(K, sweeps) * charges.between(*pieces)
+
+    def _later(self, boundary: int, memory: int) -> Numbers:
+        """Return what words that are moved here, and not inside, cost beyond moving once."""
+        parents, children, _ = self._moved(boundary, memory)
+        fewest, least = self._charges.least(boundary)
+        return self._charges.price_of_more(boundary, parents - fewest, children - least)
+
+    def _moved(self, boundary: int, memory: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Return words of parents and of children, if all move, and the chunks of K of parents."""
+        facts, charges = self._facts, self._charges
+        units = charges.units
+        tensor, parent, child = facts.boundaries[boundary]
+        between = [f for f in facts.fanouts if memory <= f < child]
+        apart = [f for f in between if f < parent or not charges.together(f, tensor)]
+        above = [f for f in facts.fanouts if parent <= f < memory and charges.together(f, tensor)]
+        chunks: list[list[Numbers]] = [[], [], []]
+        for dim, bounds in enumerate(self._classes):
+            below, alone = (
+                at_work([int(units.least[f, dim]) for f in each]) for each in (between, apart)
+            )
+            sharers = min(facts.extents[dim], math.prod(int(units.most[f, dim]) for f in above))
+            children, single = (
+                np.array(
+                    [
+                        boxes(facts, memory, dim, -(-int(most) // each), units)
+                        for most in bounds[:, 1]
+                    ],
+                    dtype=float,
+                )
+                for each in (below, alone)
+            )
+            for kind, values in enumerate((np.ceil(single / sharers), children, single)):
+                chunks[kind].append(values)
+        words, (fewest, least) = float(facts.words[tensor]), charges.least(boundary)
+        if tensor == INPUT:
+            planes = facts.extents[N] * facts.extents[G] * facts.extents[C]
+            parents, childs = (planes * self._windows(chunks[kind]) for kind in (0, 1))
+        else:
+            parents, childs, lone = (_product(chunks[kind], tensor) for kind in range(3))
+            together = math.prod(float(units.sharing[f, tensor]) for f in above)
+            parents = np.maximum(words * parents, words / together * lone)
+            childs = words * childs
+        return np.maximum(parents, fewest), np.maximum(childs, least), chunks[0][K]
+
+    def _windows(self, chunks: list[Numbers]) -> Numbers:
+        """Return the words of one plane of inputs that moves, as often as filters do (P8)."""
+        distinct, fetched, kept, whole = [], [], [], []
+        for axis, (out, tap) in enumerate(WINDOWS):
+            outputs, taps = self._facts.extents[out], self._facts.extents[tap]
+            stride, dilation = self._facts.stride[axis], self._facts.dilation[axis]
+            tiles, cut = along(out, chunks[out]), self._classes[tap][:, 1]
+            rows = float(touched(outputs, taps, stride, dilation))
+            each = rows + 0 * tiles + 0 * along(tap, cut)
+            if dilation == 1:
+                more = [
+                    min(stride, taps) if z >= taps else -(-taps * min(stride, z) // z)
+                    for z in map(int, cut)
+                ]
+                step = along(tap, np.array(more))
+                each = np.maximum(rows, outputs * step + tiles * (taps - step))
+            overlap = max(0, (taps - 1) * dilation + 1 - stride)
+            distinct.append(rows)
+            fetched.append(each)
+            kept.append(np.where(tiles > 1, overlap, 0.0))
+            whole.append(along(tap, cut >= taps) > 0)
+        left = [np.maximum(0.0, rows - each) for rows, each in zip(distinct, kept, strict=True)]
+        words = np.minimum(left[0] * distinct[1], distinct[0] * left[1])
+        better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
+        return along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
+
+
+def _product(chunks: list[Numbers], tensor: int) -> Numbers:
+    found = np.ones((1,) * 8)
+    for dim in SHARING[tensor]:
+        found = found * along(dim, chunks[dim])
+    return found
 
 
 def boxes(facts: Facts, memory: int, dim: int, tile: int, units: Units) -> int:

@@ -39,7 +39,7 @@ from maestro_env.experiments.commands.verify.memories.program import Program
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.layer import Layer
 
-FORMAT = "maestro-env certificate of any memories 1"
+FORMAT = "maestro-env certificate of any memories 2"
 _KEYS = {"format", "layer", "accelerator", "tiles", "objective", "optimum", "bound"}
 _FACTORS = ("latency_cycles", "energy_nj")
 _MOST_STATES = 2_000_000

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,36 +16,33 @@ from maestro_env.accelerators.loop_rules import DIMS
 from maestro_env.base.checks import MAX_INT
 from maestro_env.experiments.commands.verify.memories.charges import (
     Charges,
+    MovedWords,
     Task,
+    along,
     at_work,
-    boxes,
     least_tail,
-    share_resting,
 )
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
     INPUT,
     MOVING,
     OUTPUT,
-    SHARING,
     WINDOWS,
     C,
     Facts,
     G,
-    K,
     N,
     Numbers,
     R,
     S,
     Tuples,
-    Units,
     touched,
 )
 
 _MANY_UNITS = 64
 
-Open = frozenset[int]
-"""Boundaries that no loop has closed yet."""
+Open = frozenset[tuple[int, int | None]]
+"""Boundaries with words that have not moved yet: all, or those that rest in a memory (P9)."""
 
 
 def classes(extent: int, ratio: float, outer: tuple[int, int]) -> list[tuple[int, int]]:
@@ -82,15 +78,10 @@ class Program:
         self._shape = tuple(map(len, self._classes))
         self.states = math.prod(self._shape)
 
-    def _along(self, dim: int, values: NDArray[Any]) -> Numbers:
-        """Return values of a dimension's classes as an array that broadcasts over tables."""
-        shape = [1] * 8
-        shape[dim] = -1
-        return np.asarray(values, dtype=np.float64).reshape(shape)
-
     def least(self, task: Task) -> float:
         """Return what no mapping costs less than; infinite if there is none."""
         facts = self._facts
+        self._moved = MovedWords(facts, self._classes, Charges(facts, task))
         tables: dict[Open, Numbers] = {frozenset(): np.zeros(self._shape)}
         innermost = len(facts.elements) - 1
         for element in range(innermost, -1, -1):
@@ -106,14 +97,14 @@ class Program:
                 allowed = self._outer(task)
                 tables = {open_: np.where(allowed, each, np.inf) for open_, each in tables.items()}
             if element < innermost:
-                tables = self._closed_by_taps(tables, element, task)
-                tables = self._closed(tables, element, task)
+                tables = self._closed_by_taps(tables, element)
+                tables = self._closed(tables, element)
             if element:
                 tables = self._entered(tables, element, task)
         charges = Charges(facts, task)
         whole = (-1,) * 8
         ends = [
-            float(table[whole]) + sum(charges.once(b) for b in open_)
+            float(table[whole]) + sum(charges.once(b) for b, since in open_ if since is None)
             for open_, table in tables.items()
         ]
         return min(ends) + (0.0 if facts.fanouts else charges.at_mac(()))
@@ -135,44 +126,61 @@ class Program:
         found = np.ones((1,) * 8)
         for dim, (least, most) in enumerate(task.units.outer):
             bounds = self._classes[dim]
-            found = found * self._along(dim, (bounds[:, 1] >= least) & (bounds[:, 0] <= most))
+            found = found * along(dim, (bounds[:, 1] >= least) & (bounds[:, 0] <= most))
         return np.asarray(found > 0, dtype=np.bool_)
 
-    def _closed_by_taps(
-        self, tables: dict[Open, Numbers], memory: int, task: Task
-    ) -> dict[Open, Numbers]:
+    def _closed_by_taps(self, tables: dict[Open, Numbers], memory: int) -> dict[Open, Numbers]:
         """Loops of taps, innermost, move filters alone."""
         taps = self._facts.loops(memory) & {R, S}
         if self._facts.extents[R] * self._facts.extents[S] == 1 or not taps:
             return tables
         found = dict(tables)
         for open_, table in tables.items():
-            filters = {b for b in open_ if self._facts.boundaries[b][0] == FILTER}
-            moved = _swept(self._charged(table, filters, memory, task), taps)
-            _lower(found, open_ - filters, moved)
+            filters = self._of(FILTER, open_)
+            moved = _swept(self._charged(table, filters, memory), taps)
+            _lower(found, (open_ - filters) | self._left(filters, memory), moved)
         return found
 
-    def _closed(self, tables: dict[Open, Numbers], memory: int, task: Task) -> dict[Open, Numbers]:
+    def _closed(self, tables: dict[Open, Numbers], memory: int) -> dict[Open, Numbers]:
         """No loop; or loops that one tensor rests in; or then others, which close all."""
         loops = self._facts.loops(memory)
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
             _lower(found, open_, table if open_ else _swept(table, loops))
             for tensor in (INPUT, FILTER, OUTPUT):
-                own = frozenset(b for b in open_ if self._facts.boundaries[b][0] == tensor)
+                own = self._of(tensor, open_)
                 if not own:
                     continue
-                moved = self._charged(table, open_ - own, memory, task)
+                moved = self._charged(table, open_ - own, memory)
                 moved = _swept(moved, loops - MOVING[tensor])
-                _lower(found, own, moved)
-                moved = self._charged(moved, own, memory, task)
-                _lower(found, frozenset(), _swept(moved, loops & MOVING[tensor]))
+                _lower(found, own | self._left(open_ - own, memory), moved)
+                moved = self._charged(moved, own, memory)
+                _lower(found, self._left(open_, memory), _swept(moved, loops & MOVING[tensor]))
         return found
 
-    def _charged(self, table: Numbers, closing: Iterable[int], memory: int, task: Task) -> Numbers:
-        charges = Charges(self._facts, task)
-        for b in closing:
-            table = table + self._charge(b, memory, charges)
+    def _of(self, tensor: int, open_: Open) -> Open:
+        """Return the boundaries of a tensor."""
+        return frozenset(each for each in open_ if self._facts.boundaries[each[0]][0] == tensor)
+
+    def _left(self, open_: Open, memory: int) -> Open:
+        """Return what is left of boundaries when loops of a memory have moved their tensors."""
+        found: set[tuple[int, int | None]] = set()
+        for tensor in (INPUT, FILTER, OUTPUT):
+            own, rests = self._of(tensor, open_), self._moved.rests(tensor, memory)
+            before = [since for _, since in own if since is not None]
+            less = [since for since in before if self._moved.rests(tensor, since) < rests]
+            if rests:
+                found |= {(b, less[0] if less else memory) for b, _ in own}
+        return frozenset(found)
+
+    def _charged(self, table: Numbers, closing: Open, memory: int) -> Numbers:
+        for b, since in closing:
+            tensor = self._facts.boundaries[b][0]
+            rests = self._moved.rests(tensor, memory)
+            if since is None:
+                table = table + self._moved.closed(b, memory)
+            elif (share := self._moved.rests(tensor, since) - rests) > 0:
+                table = table + share * self._moved.later(b, memory)
         return table
 
     def _entered(self, tables: dict[Open, Numbers], memory: int, task: Task) -> dict[Open, Numbers]:
@@ -185,13 +193,13 @@ class Program:
         last = steps
         for dim in range(8):
             least, most = self._sizes(dim, memory, task)
-            chunks = self._along(dim, np.ceil(facts.extents[dim] / most))
+            chunks = along(dim, np.ceil(facts.extents[dim] / most))
             steps = steps * chunks
             if dim in MOVING[OUTPUT]:
                 outputs = outputs * chunks
-                last = last * self._along(dim, self._least_last(dim, least, task))
+                last = last * along(dim, self._least_last(dim, least, task))
             allowed = np.minimum(most, facts.rules[memory].tiles.get(DIMS[dim], MAX_INT))
-            fits = fits & (self._along(dim, least <= allowed) > 0)
+            fits = fits & (along(dim, least <= allowed) > 0)
             tiles.append(least)
         bits, cycles = np.zeros(self._shape), self._gaps(tiles) * facts.exposed[memory, 3]
         for tensor in (INPUT, FILTER, OUTPUT):
@@ -213,7 +221,7 @@ class Program:
         fits = fits & (steps * own["step_cycles"] <= task.cycles)
         edges = cycles * (task.fills[memory] + task.refill * again) + drain * task.drains[memory]
         more = np.where(fits, edges + steps * task.steps[memory], np.inf)
-        opened = {b for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
+        opened = {(b, None) for b, (_, _, child) in enumerate(facts.boundaries) if child == memory}
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
             _lower(found, open_ | opened, table + more)
@@ -242,10 +250,10 @@ class Program:
         words = np.ones(self._shape)
         if tensor != INPUT:
             for dim in MOVING[tensor]:
-                words = words * self._along(dim, least[dim])
+                words = words * along(dim, least[dim])
             return words
         for dim in (N, G, C):
-            words = words * self._along(dim, least[dim])
+            words = words * along(dim, least[dim])
         for axis, (out, tap) in enumerate(WINDOWS):
             step = self._facts.stride[axis], self._facts.dilation[axis]
             rows = np.array(
@@ -260,11 +268,11 @@ class Program:
         """Return what lies between the rows and columns of tiles of inputs."""
         words = np.ones(self._shape)
         for dim in (N, G, C):
-            words = words * self._along(dim, tiles[dim])
+            words = words * along(dim, tiles[dim])
         for axis, (out, tap) in enumerate(WINDOWS):
             rows = (tiles[out] - 1) * self._facts.stride[axis]
             more = (tiles[tap] - 1) * self._facts.dilation[axis]
-            words = words * (self._along(out, rows) + self._along(tap, more) + 1)
+            words = words * (along(out, rows) + along(tap, more) + 1)
         return words - self._words(INPUT, tiles)
 
     # ---- Fan-outs -------------------------------------------------------------------------------
@@ -306,99 +314,6 @@ class Program:
                     found[to] = np.minimum(found[to], rows[source])
         return np.moveaxis(found, 0, dim)
 
-    # ---- Charges --------------------------------------------------------------------------------
-
-    def _charge(self, boundary: int, memory: int, charges: Charges) -> Numbers:
-        """Return what a boundary costs that loops of a memory close, by the tiles they make."""
-        facts, units = self._facts, charges.units
-        tensor, parent, child = facts.boundaries[boundary]
-        between = [f for f in facts.fanouts if memory <= f < child]
-        apart = [f for f in between if f < parent or not charges.together(f, tensor)]
-        above = [f for f in facts.fanouts if parent <= f < memory and charges.together(f, tensor)]
-        chunks: list[list[Numbers]] = [[], [], []]
-        for dim, bounds in enumerate(self._classes):
-            extent = facts.extents[dim]
-            below, alone = (
-                at_work([int(units.least[f, dim]) for f in each]) for each in (between, apart)
-            )
-            sharers = min(extent, math.prod(int(units.most[f, dim]) for f in above))
-            children, single = (
-                np.array(
-                    [
-                        boxes(facts, memory, dim, -(-int(most) // each), units)
-                        for most in bounds[:, 1]
-                    ],
-                    dtype=float,
-                )
-                for each in (below, alone)
-            )
-            for kind, values in enumerate((np.ceil(single / sharers), children, single)):
-                chunks[kind].append(values)
-        words, (fewest, least) = float(facts.words[tensor]), charges.least(boundary)
-        if tensor == INPUT:
-            planes = facts.extents[N] * facts.extents[G] * facts.extents[C]
-            parents, childs = (planes * self._windows(chunks[kind]) for kind in (0, 1))
-        else:
-            parents, childs, single = (self._product(chunks[kind], tensor) for kind in range(3))
-            together = math.prod(float(units.sharing[f, tensor]) for f in above)
-            parents = np.maximum(words * parents, words / together * single)
-            childs = words * childs
-        parents, childs = np.maximum(parents, fewest), np.maximum(childs, least)
-        rest = self._resting(tensor, memory, units)
-        price = charges.price(
-            boundary, parents + rest * (fewest - parents), childs + rest * (least - childs)
-        )
-        if not facts.has_gaps(boundary):
-            return price
-        pieces = (
-            self._along(out, np.ceil(facts.extents[out] / self._classes[out][:, 0]))
-            for out, _ in WINDOWS
-        )
-        return price + charges.gap * self._along(K, chunks[0][K]) * charges.between(*pieces)
-
-    def _product(self, chunks: list[Numbers], tensor: int) -> Numbers:
-        found = np.ones((1,) * 8)
-        for dim in SHARING[tensor]:
-            found = found * self._along(dim, chunks[dim])
-        return found
-
-    def _windows(self, chunks: list[Numbers]) -> Numbers:
-        """Return the words of one plane of inputs that moves, as often as filters do (P8)."""
-        distinct, fetched, kept, whole = [], [], [], []
-        for axis, (out, tap) in enumerate(WINDOWS):
-            outputs, taps = self._facts.extents[out], self._facts.extents[tap]
-            stride, dilation = self._facts.stride[axis], self._facts.dilation[axis]
-            tiles, cut = self._along(out, chunks[out]), self._classes[tap][:, 1]
-            rows = float(touched(outputs, taps, stride, dilation))
-            each = rows + 0 * tiles + 0 * self._along(tap, cut)
-            if dilation == 1:
-                more = [
-                    min(stride, taps) if z >= taps else -(-taps * min(stride, z) // z)
-                    for z in map(int, cut)
-                ]
-                step = self._along(tap, np.array(more))
-                each = np.maximum(rows, outputs * step + tiles * (taps - step))
-            overlap = max(0, (taps - 1) * dilation + 1 - stride)
-            distinct.append(rows)
-            fetched.append(each)
-            kept.append(np.where(tiles > 1, overlap, 0.0))
-            whole.append(self._along(tap, cut >= taps) > 0)
-        left = [np.maximum(0.0, rows - each) for rows, each in zip(distinct, kept, strict=True)]
-        words = np.minimum(left[0] * distinct[1], distinct[0] * left[1])
-        better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
-        return self._along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
-
-    def _resting(self, tensor: int, memory: int, units: Units) -> Numbers:
-        """Return the share of words at most that lie in pieces that loops do not cut (P9)."""
-        found = np.zeros((1,) * 8)
-        for dim in MOVING[tensor]:
-            shares = [
-                share_resting(self._facts, memory, dim, units, int(least), int(most))
-                for least, most in self._classes[dim]
-            ]
-            found = np.maximum(found, self._along(dim, np.array(shares)))
-        return found
-
 
 def _swept(table: Numbers, dims: Iterable[int]) -> Numbers:
     """Let an element get more than its loops leave."""
@@ -407,6 +322,5 @@ def _swept(table: Numbers, dims: Iterable[int]) -> Numbers:
     return table
 
 
-def _lower(tables: dict[Open, Numbers], open_: Iterable[int], table: Numbers) -> None:
-    key = frozenset(open_)
-    tables[key] = np.minimum(tables[key], table) if key in tables else table
+def _lower(tables: dict[Open, Numbers], open_: Open, table: Numbers) -> None:
+    tables[open_] = np.minimum(tables[open_], table) if open_ in tables else table
