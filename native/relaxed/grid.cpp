@@ -1,6 +1,7 @@
 #include "grid.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "../core/integers.hpp"
@@ -78,6 +79,21 @@ Grid::Grid(const Counts& extents, double ratio, const std::vector<Counts>& units
     strides_[d] = states_;
     states_ *= std::ssize(classes_[d]);
   }
+}
+
+double Grid::least(const Table& costs, LoopSet dims, const Table& more) const {
+  std::int64_t first = states_ - 1;
+  for (int d = 0; d < kLoops; ++d) {
+    if (has(dims, static_cast<LoopId>(d))) first -= strides_[d] * (std::ssize(classes_[d]) - 1);
+  }
+  double found = std::numeric_limits<double>::infinity();
+  each(dims, [&](const auto& index) {
+    std::int64_t state = first;
+    for (int d = 0; d < kLoops; ++d) state += strides_[d] * index[d];
+    const auto at = static_cast<std::size_t>(state);
+    found = std::min(found, costs[at] + (more.empty() ? 0 : more[at]));
+  });
+  return found;
 }
 
 std::vector<std::int32_t> Grid::places(LoopSet dims) const {

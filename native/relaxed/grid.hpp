@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../core/layer.hpp"
+#include "tables.hpp"
 
 namespace gym::relaxed {
 
@@ -47,6 +48,9 @@ class Grid {
       }
     }
   }
+  // The least cost of the states with any classes of some dimensions and the largest ones of
+  // others; each of them may cost more.
+  double least(const Table& costs, LoopSet dims, const Table& more = {}) const;
   // The place of each state among those of some dimensions, as `each` counts them.
   std::vector<std::int32_t> places(LoopSet dims) const;
 

@@ -41,6 +41,8 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   passed_.clear();
   tables_.clear();
   tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
+  const bool shares = problem_.outermost_fanout() < problem_.elements();
+  const double macs = shares ? 0 : charges_.at_mac(0);
   bool moving = false;  // whether loops here bring other words to something
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
@@ -50,6 +52,7 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
       // What the last memory gets is executed MAC by MAC, whatever its loops.
       if (moving && e == 0) keep_outer();
       if (moving) pass_taps(e);
+      if (moving && e == 0 && !traced_) return macs + least_of_outermost();
       if (moving) pass_loops(e);
       enter(e, weights, limits);
     }
@@ -66,7 +69,7 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
     best = cost;
     last_ = {open, static_cast<std::int32_t>(whole), kTensors};
   }
-  return problem_.outermost_fanout() < problem_.elements() ? best : best + charges_.at_mac(0);
+  return macs + best;
 }
 
 // What MACs move depends on the dimensions that the outermost fan-out gets whole.
@@ -169,6 +172,34 @@ void Program::pass_loops(int memory) {
   end(Stage::loops, memory);
 }
 
+// The same of the first memory, outside of which there is nothing.
+double Program::least_of_outermost() const {
+  const LoopSet loops = problem_.loops[0];
+  const Closing closing = closing_at(0);
+  const auto left_open = [&](const Costs& costs, const Open& open) {
+    double cost = costs.cost.back();
+    for (std::size_t b = 0; b < boundaries(); ++b) {
+      if ((open.whole >> b & 1) != 0) cost += charges_.once(b);
+    }
+    return cost;
+  };
+  double best = kInfinite;
+  for (const auto& [open, costs] : tables_) {
+    best = std::min(best, left_open(costs, open));
+    if (open.any() == 0) best = std::min(best, grid_.least(costs.cost, loops));
+    for (const TensorId t : {kInput, kFilter, kOutput}) {
+      const Open own = only(open, of_tensor(t));
+      if (own.any() == 0) continue;
+      Costs moved{costs.cost, {}};
+      close(moved, only(open, ~of_tensor(t)), closing);
+      sweep(moved, loops & ~kMoving[t]);
+      best = std::min(best, left_open(moved, own));
+      best = std::min(best, grid_.least(moved.cost, loops & kMoving[t], closing.at(own)));
+    }
+  }
+  return best;
+}
+
 // The loops of the first memory leave tiles of the box alone.
 void Program::keep_outer() {
   for (int d = 0; d < kLoops; ++d) {
@@ -181,63 +212,6 @@ void Program::keep_outer() {
       }
     }
   }
-}
-
-// For all that is open somewhere.
-Program::Closing Program::closing_at(int memory) const {
-  Closing found;
-  for (const auto& [open, costs] : tables_) {
-    for (const TensorId t : {kInput, kFilter, kOutput}) {
-      const Open own = only(open, of_tensor(t));
-      if (own.any() != 0 && !found.contains(own)) found[own] = closing(t, own, memory);
-    }
-  }
-  return found;
-}
-
-Table Program::closing(TensorId tensor, const Open& open, int memory) const {
-  const double rests = resting_[tensor][static_cast<std::size_t>(memory)];
-  const double rested = open.part == 0 ? 0 : resting_[tensor][open.since[tensor] - 1U];
-  Table found(static_cast<std::size_t>(grid_.states()));
-  for (std::size_t b = 0; b < boundaries(); ++b) {
-    if ((open.whole >> b & 1) != 0) relaxed::add(found, charges_.closed(b, memory, rests));
-    if ((open.part >> b & 1) == 0 || rested <= rests) continue;
-    relaxed::add(found, charges_.moved_later(b, memory, rested - rests));
-  }
-  return found;
-}
-
-// What is left of some boundaries when loops of a memory have moved their tensors.
-Program::Open Program::closed(const Open& open, int memory) const {
-  Open found;
-  for (const TensorId t : {kInput, kFilter, kOutput}) {
-    const Bits bits = open.any() & of_tensor(t);
-    const double rests = resting_[t][static_cast<std::size_t>(memory)];
-    if (bits == 0 || rests == 0) continue;
-    found.part |= bits;
-    const std::uint8_t since = open.since[t];
-    const bool less = since > 0 && resting_[t][since - 1U] < rests;
-    found.since[t] = less ? since : static_cast<std::uint8_t>(memory + 1);
-  }
-  return found;
-}
-
-Program::Open Program::only(const Open& open, Bits bits) const {
-  Open found{open.whole & bits, open.part & bits, {}};
-  for (const TensorId t : {kInput, kFilter, kOutput}) {
-    if ((found.part & of_tensor(t)) != 0) found.since[t] = open.since[t];
-  }
-  return found;
-}
-
-// Of different tensors.
-Program::Open Program::both(Open open, const Open& other) {
-  open.whole |= other.whole;
-  open.part |= other.part;
-  for (const TensorId t : {kInput, kFilter, kOutput}) {
-    open.since[t] = std::max(open.since[t], other.since[t]);
-  }
-  return open;
 }
 
 // A fan-out deals units to dimensions, one dimension after the other.
@@ -307,13 +281,6 @@ Program::Costs Program::unreachable() const {
   return costs;
 }
 
-void Program::close(Costs& costs, const Open& open, const Closing& closing) const {
-  for (const TensorId t : {kInput, kFilter, kOutput}) {
-    const Open own = only(open, of_tensor(t));
-    if (own.any() != 0) relaxed::add(costs.cost, closing.at(own));
-  }
-}
-
 // Loops of some dimensions may stand here, so that an element gets more than they leave.
 void Program::sweep(Costs& costs, LoopSet dims) const {
   for (int d = 0; d < kLoops; ++d) {
@@ -329,14 +296,6 @@ void Program::sweep(Costs& costs, LoopSet dims) const {
       }
     }
   }
-}
-
-Program::Bits Program::of_tensor(TensorId tensor) const {
-  Bits bits = 0;
-  for (std::size_t b = 0; b < boundaries(); ++b) {
-    if (problem_.boundaries[b].tensor == tensor) bits |= Bits{1} << b;
-  }
-  return bits;
 }
 
 }  // namespace gym::relaxed

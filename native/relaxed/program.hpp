@@ -65,6 +65,7 @@ class Program {
   void keep_outer();
   void pass_taps(int memory);
   void pass_loops(int memory);
+  double least_of_outermost() const;
   void enter(int memory, const Weights& weights, const Limits& limits);
   void share(int fanout, const Units& units);
   void use_macs();
