@@ -311,12 +311,14 @@ class RelaxedProgram:
         most: NDArray[np.int64],
         sharing: NDArray[np.float64],
         accesses: NDArray[np.float64],
-        fills: NDArray[np.float64],
         steps: NDArray[np.float64],
+        fills: NDArray[np.float64],
+        drains: NDArray[np.float64],
+        refill: float,
         limits: tuple[float, float],
-        filling: NDArray[np.float64],
+        exposed: NDArray[np.float64],
         outer: list[list[int]],
-    ) -> tuple[float, list[list[int]]]: ...
+    ) -> tuple[list[float], list[list[int]]]: ...
 
 class Team:
     def __init__(

@@ -511,8 +511,9 @@ def test_no_product_above_the_lines_is_lower(
     slopes: list[tuple[float, float]], least: float, powers: tuple[int, int]
 ) -> None:
     slopes = [(0.0, 0.5), *slopes]
-    lines = [Line(0.0, 1.0, least), *(Line(1.0, tilt, bound) for tilt, bound in slopes)]
-    value, latency, energy = least_product(lines, powers)
+    lines = [Line(0.0, 1.0, np.array([least]))]
+    lines += [Line(1.0, tilt, np.array([bound])) for tilt, bound in slopes]
+    value, latency, energy, _ = least_product(lines, powers)
     for cycles in np.geomspace(least, least * 1e4, 200):
         lowest = max(*(each.bound - each.latency * cycles for each in lines[1:]))
         assert cycles ** powers[0] * lowest ** powers[1] >= value / ROUNDING - 1e-9

@@ -112,9 +112,20 @@ class Relaxation:
         self, box: UnitBox, weights: Weights, ratio: float = EXACT, limits: Limits = _NO_LIMITS
     ) -> float:
         """Return what no mapping of a box within limits is below."""
+        return float(self.by_kind(box, weights, ratio, limits).min())
+
+    def by_kind(
+        self, box: UnitBox, weights: Weights, ratio: float = EXACT, limits: Limits = _NO_LIMITS
+    ) -> Values:
+        """Return what no mapping of each kind is below, float64[kinds]; each mapping is of one.
+
+        Kinds are told apart by what the loops of the first memory move; a box has the same ones
+        for all weights and limits.
+        """
         found, _ = self._native.least(ratio, False, *self._task(box, weights, limits))
         rounded = sum(weight * self._rounding[port] for port, weight in weights.ports.items())
-        return float(found + weights.energy * self._mac_nj + rounded)
+        costs: Values = np.array(found) + (weights.energy * self._mac_nj + rounded)
+        return costs
 
     def trace(
         self, box: UnitBox, weights: Weights, ratio: float, limits: Limits = _NO_LIMITS

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from maestro_env.evaluation.fronts import Powers
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
 from maestro_env.hierarchy.units import UnitBox
@@ -56,15 +58,15 @@ class LineBounds:
 
     def least(self, box: UnitBox, effort: Effort) -> float:
         """Return what no mapping of a box is below, or ``effort.best`` or more."""
-        return least_product(self.lines(box, effort), self.powers)[0]
+        return least_product(self.lines(box, effort), self.powers).value
 
     def lines(self, box: UnitBox, effort: Effort) -> list[Line]:
         """Return lines that no mapping of a box is below whose value is below ``effort.best``."""
         latency, energy = self.powers
-        lines = [Line(0.0, 1.0, box.compute_cycles)]
+        lines = [Line(0.0, 1.0, np.array([box.compute_cycles]))]
         if energy:
             lines.append(self.line(box, effort.ratio, 1.0, 0.0))
-        value, _, nanojoules = least_product(lines, self.powers)
+        value, _, nanojoules, _ = least_product(lines, self.powers)
         if not latency or not self.relaxed.ports or value >= effort.best or math.isinf(value):
             return lines
         limits = self._limits(box, effort.best, nanojoules)
@@ -72,7 +74,7 @@ class LineBounds:
         if energy:
             return self._weighed([*lines, *timed], box, effort, limits)
         if effort.climbs:
-            timed.append(self._highest(box, effort.ratio, timed[0], limits))
+            timed += self._climbed([*lines, *timed], box, effort.ratio, 0.0, 1.0, limits)
         return [*lines, *timed]
 
     def _weighed(
@@ -83,7 +85,7 @@ class LineBounds:
         latency, energy = self.powers
         mixtures, turn = [each.shares for each in lines[2:4]], int(box.outer.sum())
         for place in range(effort.pairs):
-            before, cycles, nanojoules = least_product(lines, self.powers)
+            before, cycles, nanojoules, kind = least_product(lines, self.powers)
             if not cycles or before >= effort.best:
                 break
             # The product falls most steeply in this direction.
@@ -92,22 +94,40 @@ class LineBounds:
                 mixtures = [*mixtures[:2], self._blended(mixtures[0], turn + place)]
             found = [self.line(box, effort.ratio, 1.0, weight, each, limits) for each in mixtures]
             if effort.climbs and not place:
-                start = max(found, key=lambda each: each.bound)
-                found.append(self._highest(box, effort.ratio, start, limits))
-            found.sort(key=lambda each: -each.bound)
+                found += self._climbed([*lines, *found], box, effort.ratio, 1.0, weight, limits)
+            found.sort(key=lambda each: -each.of(kind))
             mixtures = [each.shares for each in found]
             lines = [*lines, *found]
-            if least_product(lines, self.powers)[0] < before * WORTHWHILE:
+            if least_product(lines, self.powers).value < before * WORTHWHILE:
                 break
         return lines
 
-    def _highest(self, box: UnitBox, ratio: float, start: Line, limits: Limits) -> Line:
-        """Move parts of the shares of a line from port to port while that makes it higher."""
-        found = start
+    def _climbed(
+        self,
+        lines: list[Line],
+        box: UnitBox,
+        ratio: float,
+        energy: float,
+        latency: float,
+        limits: Limits,
+    ) -> list[Line]:
+        """Return other lines of the same weights, higher for the kinds that were the lowest.
+
+        Parts of the shares of a line move from port to port while that makes it higher.
+        """
+        found = list[Line]()
         for turn in range((len(self.relaxed.ports) + 1) * len(_PARTS)):
-            shares = self._blended(found.shares, turn)
-            line = self.line(box, ratio, start.energy, start.latency, shares, limits)
-            found = max(found, line, key=lambda each: each.bound)
+            kind = least_product([*lines, *found], self.powers).kind
+            same = [
+                each
+                for each in [*lines[1:], *found]
+                if (each.energy, each.latency) == (energy, latency)
+            ]
+            start = max(same, key=lambda each: each.of(kind))
+            shares = self._blended(start.shares, turn)
+            line = self.line(box, ratio, energy, latency, shares, limits)
+            if line.of(kind) > start.of(kind):
+                found.append(line)
         return found
 
     def timed(
@@ -164,8 +184,8 @@ class LineBounds:
         """Return a line of all mappings of a box within limits."""
         self.states += self.relaxed.states(ratio)
         weights = weighed(energy, latency, shares or {})
-        least = self.relaxed.least(box, weights, ratio, limits)
-        return Line(energy, latency, least + weights.fill * box.compute_cycles, shares or {})
+        bounds = self.relaxed.by_kind(box, weights, ratio, limits)
+        return Line(energy, latency, bounds + weights.fill * box.compute_cycles, shares or {})
 
     def _limits(self, box: UnitBox, best: float, nanojoules: float) -> Limits:
         """Return what no better mapping of so much energy at least exceeds (P10)."""
@@ -175,24 +195,23 @@ class LineBounds:
         return Limits(cycles - box.compute_cycles, cycles)
 
 
-def shares_of(lines: Sequence[Line]) -> tuple[Shares, ...]:
-    """Return the shares of ports by which a box is bounded, those first that bound it highest.
+def shares_of(lines: Sequence[Line], powers: Powers, most: int) -> tuple[Shares, ...]:
+    """Return shares of ports by which a box is bounded, those first that raise its bound most.
 
     Args:
         lines: of a box, as ``LineBounds.lines`` returns them.
+        powers: of latency and energy.
+        most: so many at most.
     """
-    timed, mixed = (
-        sorted(some, key=lambda each: -each.bound)
-        for some in (
-            [each for each in lines[1:] if not each.energy],
-            [each for each in lines if each.energy and each.latency][-2:],
-        )
-    )
-    plain = [each for each in timed if not each.shares]
-    found = list[Shares]()
-    for each in (*timed[:1], *mixed, *plain, *timed):
-        if each.shares not in found:
-            found.append(each.shares)
+    first = 2 if powers[1] else 1
+    chosen, others, found = [*lines[:first]], [*lines[first:]], list[Shares]()
+    while others and len(found) < most:
+        at = least_product(chosen, powers)
+        line = max(others, key=lambda each: each.above(at))
+        others.remove(line)
+        chosen.append(line)
+        if line.shares not in found:
+            found.append(line.shares)
     return tuple(found)
 
 

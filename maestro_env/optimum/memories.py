@@ -268,14 +268,26 @@ class MemoriesSearch(ProofSearch):
         waiting = [self._root] if len(self._units.tuples) else []
         while waiting:
             node, lines = self._bounded(waiting.pop())
-            if least_product(lines, self._powers)[0] >= self.best:
+            if self._reach(lines):
                 features = self._units.features(node.tuples)
                 units = features.min(axis=0), features.max(axis=0)
-                yield Leaf(*units, node.outer, RATIOS[node.fineness], lines)
+                yield Leaf(*units, node.outer, RATIOS[node.fineness], self._needed(lines))
             elif parts := self._parts(node):
                 waiting += parts
             else:
                 raise OptimumError(f"a bound of {bound:g} cannot be shown")
+
+    def _reach(self, lines: list[Line]) -> bool:
+        """Say whether no mapping above some lines is better than the best."""
+        return least_product(lines, self._powers).value >= self.best
+
+    def _needed(self, lines: list[Line]) -> list[Line]:
+        """Return lines that show as much, without those that show nothing more."""
+        for line in lines[:0:-1]:
+            fewer = [each for each in lines if each is not line]
+            if (line.latency or not self._powers[1]) and self._reach(fewer):
+                lines = fewer
+        return lines
 
     # ---- Steps ----------------------------------------------------------------------------------
 
@@ -330,7 +342,7 @@ class MemoriesSearch(ProofSearch):
     def _push(self, node: Node) -> None:
         """Bound a node and put it into the queue, unless none of its mappings can be better."""
         node, lines = self._bounded(node)
-        bound = max(node.bound, least_product(lines, self._powers)[0])
+        bound = max(node.bound, least_product(lines, self._powers).value)
         if bound * ROUNDING < self.best:
             heapq.heappush(self._open, replace(node, bound=bound, rank=next(self._ranks)))
 
@@ -340,7 +352,7 @@ class MemoriesSearch(ProofSearch):
         climbs = len(node.tuples) == 1 and not node.shares and node.fineness == self._finest
         effort = replace(self._effort(node), shares=node.shares, climbs=climbs)
         lines = self._bounds.lines(self._box(node), effort)
-        return replace(node, shares=shares_of(lines)[:_SHARES]), lines
+        return replace(node, shares=shares_of(lines, self._powers, _SHARES)), lines
 
     def _box(self, node: Node) -> UnitBox:
         return self._units.box(self._units.tuples[node.tuples], node.outer)

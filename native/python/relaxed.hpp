@@ -43,7 +43,8 @@ class RelaxedProgram {
     everything_[1] = problem_.shape.extent;
   }
 
-  // The least cost, and, if wanted, the loops of a mapping that costs about as much.
+  // The least cost of each kind of mappings or, if wanted, the loops of one that costs about the
+  // least of these.
   py::tuple least(double ratio, bool traced, const Integers& least, const Integers& most,
                   const Doubles& sharing, const Doubles& accesses, const Doubles& steps,
                   const Doubles& fills, const Doubles& drains, double refill,
@@ -52,12 +53,16 @@ class RelaxedProgram {
     const Task task =
         read(least, most, sharing, accesses, steps, fills, drains, refill, limits, exposed, outer);
     std::vector<hierarchy::MappedLoop> loops;
-    double found = 0;
+    std::vector<double> found;
     {
       const py::gil_scoped_release release;
       const std::lock_guard lock(mutex_);
       relaxed::Program& used = program(ratio, task.box);
-      found = used.least(task.box, task.weights, task.limits, traced ? &loops : nullptr);
+      if (traced) {
+        loops = used.trace(task.box, task.weights, task.limits);
+      } else {
+        found = used.least(task.box, task.weights, task.limits);
+      }
     }
     std::vector<Entries> entries;
     for (const auto& [element, dim, tile] : loops) entries.push_back({element, dim, tile});

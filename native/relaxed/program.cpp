@@ -20,16 +20,22 @@ Program::Program(const Problem& problem, double ratio, bool dividing,
       grid_(problem.shape.extent, ratio, units, outer),
       charges_(problem, grid_, dividing) {}
 
-double Program::least(const Box& box, const Weights& weights, const Limits& limits,
-                      std::vector<hierarchy::MappedLoop>* trace) {
-  traced_ = trace != nullptr;
-  const double found = run(box, weights, limits);
-  if (traced_ && found < kInfinite) *trace = nest();
-  passed_.clear();
-  return found;
+std::vector<double> Program::least(const Box& box, const Weights& weights, const Limits& limits) {
+  traced_ = false;
+  return run(box, weights, limits);
 }
 
-double Program::run(const Box& box, const Weights& weights, const Limits& limits) {
+std::vector<hierarchy::MappedLoop> Program::trace(const Box& box, const Weights& weights,
+                                                  const Limits& limits) {
+  traced_ = true;
+  const bool found = run(box, weights, limits)[0] < kInfinite;
+  std::vector<hierarchy::MappedLoop> loops;
+  if (found) loops = nest();
+  passed_.clear();
+  return loops;
+}
+
+std::vector<double> Program::run(const Box& box, const Weights& weights, const Limits& limits) {
   charges_.set(box, weights);
   box_ = &box;
   for (const TensorId t : {kInput, kFilter, kOutput}) {
@@ -41,8 +47,9 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
   passed_.clear();
   tables_.clear();
   tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
-  const bool shares = problem_.outermost_fanout() < problem_.elements();
-  const double macs = shares ? 0 : charges_.at_mac(0);
+  if (problem_.outermost_fanout() == problem_.elements()) {
+    tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), charges_.at_mac(0));
+  }
   bool moving = false;  // whether loops here bring other words to something
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
@@ -52,24 +59,29 @@ double Program::run(const Box& box, const Weights& weights, const Limits& limits
       // What the last memory gets is executed MAC by MAC, whatever its loops.
       if (moving && e == 0) keep_outer();
       if (moving) pass_taps(e);
-      if (moving && e == 0 && !traced_) return macs + least_of_outermost();
+      if (moving && e == 0 && !traced_) return least_of_kinds();
       if (moving) pass_loops(e);
       enter(e, weights, limits);
     }
     moving = true;
   }
-  const std::size_t whole = tables_.begin()->second.cost.size() - 1;
-  double best = kInfinite;
+  std::vector<double> found{kInfinite};
   for (const auto& [open, costs] : tables_) {
-    double cost = costs.cost[whole];
-    for (std::size_t b = 0; b < boundaries(); ++b) {
-      if ((open.whole >> b & 1) != 0) cost += charges_.once(b);
-    }
-    if (cost >= best) continue;
-    best = cost;
-    last_ = {open, static_cast<std::int32_t>(whole), kTensors};
+    const double cost = left_open(costs, open);
+    if (cost >= found[0]) continue;
+    found[0] = cost;
+    last_ = {open, static_cast<std::int32_t>(grid_.states() - 1), kTensors};
   }
-  return macs + best;
+  return found;
+}
+
+// What a whole layer costs, if nothing else closes what is open.
+double Program::left_open(const Costs& costs, const Open& open) const {
+  double cost = costs.cost.back();
+  for (std::size_t b = 0; b < boundaries(); ++b) {
+    if ((open.whole >> b & 1) != 0) cost += charges_.once(b);
+  }
+  return cost;
 }
 
 // What MACs move depends on the dimensions that the outermost fan-out gets whole.
@@ -173,31 +185,23 @@ void Program::pass_loops(int memory) {
 }
 
 // The same of the first memory, outside of which there is nothing.
-double Program::least_of_outermost() const {
+std::vector<double> Program::least_of_kinds() const {
   const LoopSet loops = problem_.loops[0];
   const Closing closing = closing_at(0);
-  const auto left_open = [&](const Costs& costs, const Open& open) {
-    double cost = costs.cost.back();
-    for (std::size_t b = 0; b < boundaries(); ++b) {
-      if ((open.whole >> b & 1) != 0) cost += charges_.once(b);
-    }
-    return cost;
-  };
-  double best = kInfinite;
+  std::vector<double> found;
   for (const auto& [open, costs] : tables_) {
-    best = std::min(best, left_open(costs, open));
-    if (open.any() == 0) best = std::min(best, grid_.least(costs.cost, loops));
+    found.push_back(open.any() == 0 ? grid_.least(costs.cost, loops) : left_open(costs, open));
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       const Open own = only(open, of_tensor(t));
       if (own.any() == 0) continue;
       Costs moved{costs.cost, {}};
       close(moved, only(open, ~of_tensor(t)), closing);
       sweep(moved, loops & ~kMoving[t]);
-      best = std::min(best, left_open(moved, own));
-      best = std::min(best, grid_.least(moved.cost, loops & kMoving[t], closing.at(own)));
+      found.push_back(left_open(moved, own));
+      found.push_back(grid_.least(moved.cost, loops & kMoving[t], closing.at(own)));
     }
   }
-  return best;
+  return found;
 }
 
 // The loops of the first memory leave tiles of the box alone.

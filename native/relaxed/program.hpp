@@ -19,10 +19,14 @@ class Program {
 
   std::int64_t states() const { return grid_.states(); }
 
-  // No mapping of a box within some limits costs less; infinite if there is none. A trace becomes
-  // the loops of one that costs about as much.
-  double least(const Box& box, const Weights& weights, const Limits& limits,
-               std::vector<hierarchy::MappedLoop>* trace = nullptr);
+  // Each mapping of a box within some limits is of a kind, and none of a kind costs less than this;
+  // infinite if there is none. Kinds are told apart by what the loops of the first memory move, and
+  // are the same for all weights.
+  std::vector<double> least(const Box& box, const Weights& weights, const Limits& limits);
+
+  // The loops of a mapping that costs about the least of these; none if there is none.
+  std::vector<hierarchy::MappedLoop> trace(const Box& box, const Weights& weights,
+                                           const Limits& limits);
 
  private:
   using Bits = std::uint32_t;  // one for each boundary
@@ -61,11 +65,13 @@ class Program {
     std::map<Open, std::vector<Source>> from;
   };
 
-  double run(const Box& box, const Weights& weights, const Limits& limits);
+  // The least cost of each kind; if traced, of all of them.
+  std::vector<double> run(const Box& box, const Weights& weights, const Limits& limits);
   void keep_outer();
   void pass_taps(int memory);
   void pass_loops(int memory);
-  double least_of_outermost() const;
+  std::vector<double> least_of_kinds() const;
+  double left_open(const Costs& costs, const Open& open) const;
   void enter(int memory, const Weights& weights, const Limits& limits);
   void share(int fanout, const Units& units);
   void use_macs();

@@ -35,7 +35,7 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     port_prices,
     steps_of,
 )
-from maestro_env.experiments.commands.verify.memories.program import Program
+from maestro_env.experiments.commands.verify.memories.program import Kind, Program
 from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.workloads.layer import Layer
 
@@ -52,6 +52,7 @@ _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
 
 _Line = tuple[float, float, dict[tuple[int, int], float]]
 _Outer = list[tuple[int, int]]
+_Bound = tuple[float, float, dict[Kind, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,26 +177,32 @@ class Leaves:
     def _check(self, units: Units, ratio: float, lines: list[_Line]) -> None:
         """Require of a leaf that no mapping in it has less than the claim."""
         latency, energy = self._powers
-        bounds = [(0.0, 1.0, units.cycles)]
+        bounds: list[_Bound] = []
         exposed_cycles = cycles = math.inf
         for weights in sorted(lines, key=lambda each: each[1] > 0):
-            least = max((bound / e for e, t, bound in bounds if e and not t), default=0.0)
+            least = max((min(found.values()) / e for e, t, found in bounds if not t), default=0.0)
             if latency and (least or not energy):
                 # A mapping of less than the claim takes less time than this (P10).
                 room = self._claim.bound / least**energy if energy else self._claim.bound
                 cycles = room ** (1 / latency) * _ROUNDING
                 exposed_cycles = cycles - units.cycles
-            bounds.append(
-                (*weights[:2], self._least(units, ratio, weights, exposed_cycles, cycles))
+            found = self._least(units, ratio, weights, exposed_cycles, cycles)
+            bounds.append((*weights[:2], found))
+        computed = (0.0, 1.0, units.cycles)
+        values = [
+            _least_product(
+                [computed, *((e, t, each[kind]) for e, t, each in bounds)], *self._powers
             )
-        value = _least_product(bounds, latency, energy)
+            for kind in (bounds[0][2] if bounds else ())
+        ]
+        value = min(values, default=0.0 if energy else units.cycles**latency)
         if not value * _ROUNDING >= self._claim.bound:
             raise CertificateError(f"its bound is {value}, below the claim {self._claim.bound}")
 
     def _least(
         self, units: Units, ratio: float, line: _Line, exposed_cycles: float, cycles: float
-    ) -> float:
-        """Return the least energy and latency, weighed by a line."""
+    ) -> dict[Kind, float]:
+        """Return the least energy and latency, weighed by a line, of each kind of mappings."""
         energy, latency, shares = line
         facts, program = self._facts, Program(self._facts, ratio, units.outer)
         if program.states > _MOST_STATES:
@@ -213,7 +220,8 @@ class Leaves:
         least = program.least(Task(units, prices, steps.tolist(), fills, drains, latency, *limits))
         runs = sum(latency * share * facts.rounding[port] for port, share in shares.items())
         macs = energy * facts.mac["pj"] * facts.macs / 1000
-        return float(least + macs + runs + rest * units.cycles)
+        more = macs + runs + rest * units.cycles
+        return {kind: value + more for kind, value in least.items()}
 
 
 def _features(tuples: Tuples) -> Tuples:

@@ -6,7 +6,7 @@ Tables have an axis for each dimension, with the classes of tiles that an elemen
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -44,6 +44,10 @@ _MANY_UNITS = 64
 Open = frozenset[tuple[int, int | None]]
 """Boundaries with words that have not moved yet: all, or those that rest in a memory (P9)."""
 
+Kind = tuple[Open, int | None, Open]
+"""What is open outside of the second memory, what rests over the innermost loops of the first one,
+and what is open at the end."""
+
 
 def classes(extent: int, ratio: float, outer: tuple[int, int]) -> list[tuple[int, int]]:
     """Return sizes of tiles that make nearly as many chunks: the least and the most of each.
@@ -78,8 +82,8 @@ class Program:
         self._shape = tuple(map(len, self._classes))
         self.states = math.prod(self._shape)
 
-    def least(self, task: Task) -> float:
-        """Return what no mapping costs less than; infinite if there is none."""
+    def least(self, task: Task) -> dict[Kind, float]:
+        """Return what no mapping of each kind costs less than; infinite if there is none."""
         facts = self._facts
         self._moved = MovedWords(facts, self._classes, Charges(facts, task))
         tables: dict[Open, Numbers] = {frozenset(): np.zeros(self._shape)}
@@ -98,16 +102,19 @@ class Program:
                 tables = {open_: np.where(allowed, each, np.inf) for open_, each in tables.items()}
             if element < innermost:
                 tables = self._closed_by_taps(tables, element)
+            if 0 < element < innermost:
                 tables = self._closed(tables, element)
             if element:
                 tables = self._entered(tables, element, task)
         charges = Charges(facts, task)
-        whole = (-1,) * 8
-        ends = [
-            float(table[whole]) + sum(charges.once(b) for b, since in open_ if since is None)
-            for open_, table in tables.items()
-        ]
-        return min(ends) + (0.0 if facts.fanouts else charges.at_mac(()))
+        once = 0.0 if facts.fanouts else charges.at_mac(())
+        return {
+            (open_, tensor, end): float(table[(-1,) * 8])
+            + once
+            + math.fsum(charges.once(b) for b, since in end if since is None)
+            for open_, of_open in tables.items()
+            for tensor, end, table in self._moved_by(open_, of_open, 0 if innermost else None)
+        }
 
     def _macs(self, charges: Charges) -> Numbers:
         """Return what MACs move, by the dimensions that the outermost fan-out gets whole (P7)."""
@@ -143,20 +150,27 @@ class Program:
 
     def _closed(self, tables: dict[Open, Numbers], memory: int) -> dict[Open, Numbers]:
         """No loop; or loops that one tensor rests in; or then others, which close all."""
-        loops = self._facts.loops(memory)
         found: dict[Open, Numbers] = {}
         for open_, table in tables.items():
-            _lower(found, open_, table if open_ else _swept(table, loops))
-            for tensor in (INPUT, FILTER, OUTPUT):
-                own = self._of(tensor, open_)
-                if not own:
-                    continue
-                moved = self._charged(table, open_ - own, memory)
-                moved = _swept(moved, loops - MOVING[tensor])
-                _lower(found, own | self._left(open_ - own, memory), moved)
-                moved = self._charged(moved, own, memory)
-                _lower(found, self._left(open_, memory), _swept(moved, loops & MOVING[tensor]))
+            for _, left, moved in self._moved_by(open_, table, memory):
+                _lower(found, left, moved)
         return found
+
+    def _moved_by(
+        self, open_: Open, table: Numbers, memory: int | None
+    ) -> Iterator[tuple[int | None, Open, Numbers]]:
+        """Yield the tensor that rests, what is open then, and a table, of loops of a memory."""
+        loops = set[int]() if memory is None else self._facts.loops(memory)
+        yield None, open_, table if open_ else _swept(table, loops)
+        for tensor in (INPUT, FILTER, OUTPUT):
+            own = self._of(tensor, open_)
+            if not own or memory is None:
+                continue
+            moved = self._charged(table, open_ - own, memory)
+            moved = _swept(moved, loops - MOVING[tensor])
+            yield tensor, own | self._left(open_ - own, memory), moved
+            moved = self._charged(moved, own, memory)
+            yield tensor, self._left(open_, memory), _swept(moved, loops & MOVING[tensor])
 
     def _of(self, tensor: int, open_: Open) -> Open:
         """Return the boundaries of a tensor."""
