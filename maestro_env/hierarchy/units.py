@@ -140,9 +140,20 @@ class UnitTuples:
                 sharing[fanout, tensor] = min(size, math.prod(most[fanout, dims].tolist()))
         return UnitBox(least, most, sharing, 0.0, self.all_tiles)
 
-    def compute_cycles(self, tuples: Tuples) -> Values:
-        """Return the cycles that one unit computes at least, float64[n] (H10.5)."""
-        share = -(-self.extents // np.minimum(tuples.prod(axis=1), self.extents))
+    def compute_cycles(self, tuples: Tuples, outer: NDArray[np.int64] | None = None) -> Values:
+        """Return the cycles that one unit computes at least, float64[n] (H10.5, P2).
+
+        Args:
+            tuples: of units.
+            outer: least and most of the tiles that the first memory's loops leave; by default all.
+        """
+        least, most = self.all_tiles if outer is None else outer
+        units = np.minimum(tuples.prod(axis=1), self.extents)
+        chunks = -(-self.extents // most)
+        alike = chunks == -(-self.extents // least)
+        last = np.where(alike, self.extents - (chunks - 1) * most, 1)
+        cut = (chunks - 1) * -(-least // units) - (-last // units)
+        share = np.maximum(-(-self.extents // units), cut)
         macs = np.ceil(share.prod(axis=1, dtype=np.float64) / self._mac["simd"])
         finish = sum(each.get("finish_cycles", 0.0) for each in self._elements)
         outputs = [DIMS.index(dim) for dim in INDEXING["output"]]
@@ -157,8 +168,9 @@ class UnitTuples:
             units = tuples[:, place]
             least[fanout], most[fanout] = units.min(axis=0), units.max(axis=0)
             sharing[fanout] = [units[:, dims].prod(axis=1).max() for dims in _SHARING]
-        cycles = float(self.compute_cycles(tuples).min())
-        return UnitBox(least, most, sharing, cycles, self.all_tiles if outer is None else outer)
+        tiles = self.all_tiles if outer is None else outer
+        cycles = float(self.compute_cycles(tuples, tiles).min())
+        return UnitBox(least, most, sharing, cycles, tiles)
 
     def features(self, numbers: Numbers) -> NDArray[np.int64]:
         """Return units of each fan-out by dimension and as products, int64[n, features]."""

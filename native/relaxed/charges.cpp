@@ -131,11 +131,11 @@ double Charges::at_steps(const hierarchy::Boundary& boundary, LoopSet whole) con
   for (int d = 0; d < kLoops; ++d) {
     if (!has(kLacking[tensor], static_cast<LoopId>(d))) continue;
     const std::int64_t extent = problem_.shape.extent[d];
-    std::int64_t steps = ceil_div(extent, units(d));
+    std::int64_t steps = boxes(1, d, units(d));
     const int outermost = problem_.outermost_fanout();
     const bool shares = outermost >= parent && problem_.together(outermost, tensor);
     if (has(whole, static_cast<LoopId>(d)) && !shares) {
-      steps = steps_of_shares(box_->units[outermost], d, units(d));
+      steps = std::max(steps, steps_of_shares(box_->units[outermost], d, units(d)));
     }
     words *= static_cast<double>(steps) / static_cast<double>(extent);
   }

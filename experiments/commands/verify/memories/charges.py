@@ -28,6 +28,7 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     S,
     Tuples,
     Units,
+    least_tail,
     touched,
 )
 
@@ -153,9 +154,9 @@ class Charges:
         ]
         words = float(facts.macs)
         for dim in LACKING[tensor]:
-            steps = -(-facts.extents[dim] // units[dim])
+            steps = boxes(facts, 1, dim, units[dim], self.units)
             if dim in whole and facts.fanouts[0] not in fanouts:
-                steps = self._steps_of_shares(dim, units[dim])
+                steps = max(steps, self._steps_of_shares(dim, units[dim]))
             words *= steps / facts.extents[dim]
         for axis, (out, tap) in enumerate(WINDOWS if tensor == INPUT else ()):
             rows = touched(units[out], units[tap], facts.stride[axis], facts.dilation[axis])
@@ -370,9 +371,3 @@ def in_tails(size: int, low: int, tile: int, cuts: int, once: bool) -> float:
     tails = (counts * (cuts - 1) + 1 if once else counts * cuts) * tile
     room = np.minimum(tails, size - counts * (low + 1)).max()
     return min(of_tails(size, tile, cuts, once), float(room) / size)
-
-
-def least_tail(extent: int, least: int, most: int) -> int:
-    """Return what the last of the first memory's tiles has at least."""
-    chunks = -(-extent // most)
-    return 1 if chunks < -(-extent // least) else extent - (chunks - 1) * most

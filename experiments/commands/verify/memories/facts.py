@@ -37,6 +37,12 @@ def touched(outputs: int, taps: int, stride: int, dilation: int) -> int:
     return outputs * taps - max(0, outputs - dilation // common) * max(0, taps - stride // common)
 
 
+def least_tail(extent: int, least: int, most: int) -> int:
+    """Return what the last of the first memory's tiles has at least."""
+    chunks = -(-extent // most)
+    return 1 if chunks < -(-extent // least) else extent - (chunks - 1) * most
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """The units of some tuples: the fewest and the most of each element, int64[E, 8].
@@ -191,12 +197,17 @@ class Facts:
             for tensor, dims in enumerate(SHARING):
                 sharing[fanout, tensor] = own[:, sorted(dims)].prod(axis=1).max()
         tiles = [(1, extent) for extent in self.extents] if outer is None else outer
-        return Units(least, most, sharing, self._compute_cycles(tuples), tiles)
+        return Units(least, most, sharing, self._compute_cycles(tuples, tiles), tiles)
 
-    def _compute_cycles(self, tuples: Tuples) -> float:
-        """Return the cycles that one unit of some tuple computes at least (H10.5)."""
+    def _compute_cycles(self, tuples: Tuples, outer: list[tuple[int, int]]) -> float:
+        """Return the cycles that one unit of some tuple computes at least (H10.5, P2)."""
         together = tuples.prod(axis=1)
         shares = np.ceil(np.array(self.extents) / together).clip(1)
+        for dim, (extent, (least, most)) in enumerate(zip(self.extents, outer, strict=True)):
+            units, whole = together[:, dim], -(-extent // most) - 1
+            last = np.ceil(least_tail(extent, least, most) / units)
+            cut = whole * np.ceil(least / units) + last
+            shares[:, dim] = np.maximum(shares[:, dim], cut)
         cycles = np.ceil(shares.prod(axis=1) / self.mac["simd"])
         finish = math.fsum(float(each.get("finish_cycles", 0.0)) for each in self.elements)
         outputs = shares[:, [N, G, K, P, Q]].prod(axis=1)

@@ -20,7 +20,6 @@ from maestro_env.experiments.commands.verify.memories.charges import (
     Task,
     along,
     at_work,
-    least_tail,
 )
 from maestro_env.experiments.commands.verify.memories.facts import (
     FILTER,
@@ -36,6 +35,7 @@ from maestro_env.experiments.commands.verify.memories.facts import (
     R,
     S,
     Tuples,
+    least_tail,
     touched,
 )
 
