@@ -74,7 +74,7 @@ class LineBounds:
         if energy:
             return self._weighed([*lines, *timed], box, effort, limits)
         if effort.climbs:
-            timed += self._climbed([*lines, *timed], box, effort.ratio, 0.0, 1.0, limits)
+            timed += self._climbed([*lines, *timed], timed[0], box, effort.ratio, limits)
         return [*lines, *timed]
 
     def _weighed(
@@ -94,7 +94,7 @@ class LineBounds:
                 mixtures = [*mixtures[:2], self._blended(mixtures[0], turn + place)]
             found = [self.line(box, effort.ratio, 1.0, weight, each, limits) for each in mixtures]
             if effort.climbs and not place:
-                found += self._climbed([*lines, *found], box, effort.ratio, 1.0, weight, limits)
+                found += self._climbed([*lines, *found], found[0], box, effort.ratio, limits)
             found.sort(key=lambda each: -each.of(kind))
             mixtures = [each.shares for each in found]
             lines = [*lines, *found]
@@ -103,29 +103,20 @@ class LineBounds:
         return lines
 
     def _climbed(
-        self,
-        lines: list[Line],
-        box: UnitBox,
-        ratio: float,
-        energy: float,
-        latency: float,
-        limits: Limits,
+        self, lines: list[Line], like: Line, box: UnitBox, ratio: float, limits: Limits
     ) -> list[Line]:
-        """Return other lines of the same weights, higher for the kinds that were the lowest.
+        """Return other lines, of the weights of one, higher for the kinds that were the lowest.
 
         Parts of the shares of a line move from port to port while that makes it higher.
         """
         found = list[Line]()
+        weights = like.energy, like.latency
         for turn in range((len(self.relaxed.ports) + 1) * len(_PARTS)):
-            kind = least_product([*lines, *found], self.powers).kind
-            same = [
-                each
-                for each in [*lines[1:], *found]
-                if (each.energy, each.latency) == (energy, latency)
-            ]
+            every = [*lines, *found]
+            kind = least_product(every, self.powers).kind
+            same = [each for each in every[1:] if (each.energy, each.latency) == weights]
             start = max(same, key=lambda each: each.of(kind))
-            shares = self._blended(start.shares, turn)
-            line = self.line(box, ratio, energy, latency, shares, limits)
+            line = self.line(box, ratio, *weights, self._blended(start.shares, turn), limits)
             if line.of(kind) > start.of(kind):
                 found.append(line)
         return found
