@@ -176,7 +176,7 @@ def _fewer_tiles(rng: random.Random, parts: Parts) -> None:
 
 def _weights(rng: random.Random, parts: Parts) -> None:
     lines = parts[rng.randrange(1, len(parts))][4]
-    wrong = rng.choice((-1.0, float("inf"), float("nan")))
+    wrong = rng.choice((-1.0, float("inf"), float("nan"), 1e308, 5e-324))
     lines[rng.randrange(len(lines))][rng.randrange(2)] = wrong
 
 

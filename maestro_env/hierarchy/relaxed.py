@@ -119,8 +119,8 @@ class Relaxation:
     ) -> Values:
         """Return what no mapping of each kind is below, float64[kinds]; each mapping is of one.
 
-        Kinds are told apart by what the loops of the first memory move; a box has the same ones
-        for all weights and limits.
+        Kinds are told apart by what the loops of the first memory find open, what rests over them,
+        and what they leave open; a box has the same ones for all weights and limits.
         """
         found, _ = self._native.least(ratio, False, *self._task(box, weights, limits))
         rounded = sum(weight * self._rounding[port] for port, weight in weights.ports.items())

@@ -372,7 +372,8 @@ Table Charges::closed(std::size_t boundary, int memory, double resting) const {
                   });
 }
 
-// Of outputs that come back it counts only those that surely do.
+// Of outputs that come back there are as many more, if those that move once are as many as can
+// arrive without an older value: children get no fewer words than parents.
 Table Charges::moved_later(std::size_t boundary, int memory, double share) const {
   const auto& [reads, writes, drains, fills, carried, gaps] = weights_->accesses[boundary];
   const Words& least = least_[boundary];

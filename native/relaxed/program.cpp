@@ -1,7 +1,6 @@
 #include "program.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "../core/integers.hpp"

@@ -20,8 +20,8 @@ class Program {
   std::int64_t states() const { return grid_.states(); }
 
   // Each mapping of a box within some limits is of a kind, and none of a kind costs less than this;
-  // infinite if there is none. Kinds are told apart by what the loops of the first memory move, and
-  // are the same for all weights.
+  // infinite if there is none. Kinds are told apart by what the loops of the first memory find
+  // open, what rests over them, and what they leave open; they are the same for all weights.
   std::vector<double> least(const Box& box, const Weights& weights, const Limits& limits);
 
   // The loops of a mapping that costs about the least of these; none if there is none.
@@ -31,8 +31,8 @@ class Program {
  private:
   using Bits = std::uint32_t;  // one for each boundary
 
-  // Boundaries of which words have not moved yet: no loop has closed them, or one has, but a share
-  // of the words rests in it (P9): by tensor, what rested in loops of such a memory (+ 1).
+  // Boundaries with words that have not moved yet: all of them, or, where loops have closed it, the
+  // share that rests in these loops (P15). `since` has, by tensor, the memory of this share + 1.
   struct Open {
     Bits whole = 0, part = 0;
     std::array<std::uint8_t, kTensors> since{};

@@ -82,7 +82,8 @@ class Charges:
     def price_of_more(self, boundary: int, parents: Numbers, children: Numbers) -> Numbers:
         """Return what more words cost than those that move once, at least.
 
-        Of outputs that come back there are as many more, if those that move once do not yet.
+        Of outputs that come back there are as many more, if those that move once are as many as
+        can arrive without an older value: children get no fewer words than parents.
         """
         reads, writes, drains, fills, carried, _ = self._prices[boundary]
         if self._facts.boundaries[boundary][0] != OUTPUT:

@@ -45,6 +45,8 @@ _FACTORS = ("latency_cycles", "energy_nj")
 _MOST_STATES = 2_000_000
 _MOST_LINES = 64
 _MOST_LEAVES = 100_000
+# Weights that are not 0. Beyond them numbers overflow, and infinity stands for: no mapping.
+_LEAST, _MOST = 1e-12, 1e12
 # The writer adds up the same numbers in another order.
 _ROUNDING = 1 + 1e-8
 # Units of these dimensions are told apart as products, too.
@@ -165,9 +167,9 @@ class Leaves:
             raise CertificateError(f"ratio {quoted(ratio)}; allowed: 1 or more")
         for energy, latency, shares in found:
             ports = {(e, way) for e in range(len(self._facts.elements)) for way in range(2)}
-            weights = (energy, latency, *shares.values())
-            fair = all(0 <= each < math.inf for each in weights) and energy + latency > 0
-            if not fair or sum(shares.values()) > 1 or not shares.keys() <= ports:
+            fair = all(each == 0 or _LEAST <= each <= _MOST for each in (energy, latency))
+            fair = fair and energy + latency > 0 and all(each >= 0 for each in shares.values())
+            if not fair or not sum(shares.values()) <= 1 or not shares.keys() <= ports:
                 raise CertificateError(f"weights {quoted([energy, latency, shares])}")
         known = zip(outer, self._facts.extents, strict=False)
         if len(outer) != len(DIMS) or not all(1 <= a <= z <= extent for (a, z), extent in known):
@@ -186,7 +188,11 @@ class Leaves:
                 room = self._claim.bound / least**energy if energy else self._claim.bound
                 cycles = room ** (1 / latency) * _ROUNDING
                 exposed_cycles = cycles - units.cycles
-            found = self._least(units, ratio, weights, exposed_cycles, cycles)
+            try:
+                with np.errstate(over="raise"):
+                    found = self._least(units, ratio, weights, exposed_cycles, cycles)
+            except FloatingPointError as error:
+                raise CertificateError(f"its bound cannot be computed: {error}") from None
             bounds.append((*weights[:2], found))
         computed = (0.0, 1.0, units.cycles)
         values = [
@@ -195,9 +201,9 @@ class Leaves:
             )
             for kind in (bounds[0][2] if bounds else ())
         ]
-        value = min(values, default=0.0 if energy else units.cycles**latency)
-        if not value * _ROUNDING >= self._claim.bound:
-            raise CertificateError(f"its bound is {value}, below the claim {self._claim.bound}")
+        for value in values or [0.0 if energy else units.cycles**latency]:
+            if not value * _ROUNDING >= self._claim.bound:
+                raise CertificateError(f"its bound is {value}, below the claim {self._claim.bound}")
 
     def _least(
         self, units: Units, ratio: float, line: _Line, exposed_cycles: float, cycles: float

@@ -108,13 +108,13 @@ class Program:
                 tables = self._entered(tables, element, task)
         charges = Charges(facts, task)
         once = 0.0 if facts.fanouts else charges.at_mac(())
-        return {
-            (open_, tensor, end): float(table[(-1,) * 8])
-            + once
-            + math.fsum(charges.once(b) for b, since in end if since is None)
-            for open_, of_open in tables.items()
-            for tensor, end, table in self._moved_by(open_, of_open, 0 if innermost else None)
-        }
+        found: dict[Kind, float] = {}
+        for open_, of_open in tables.items():
+            for tensor, end, table in self._moved_by(open_, of_open, 0 if innermost else None):
+                left = math.fsum(charges.once(b) for b, since in end if since is None)
+                cost = float(table[(-1,) * 8]) + once + left
+                found[open_, tensor, end] = min(cost, found.get((open_, tensor, end), math.inf))
+        return found
 
     def _macs(self, charges: Charges) -> Numbers:
         """Return what MACs move, by the dimensions that the outermost fan-out gets whole (P7)."""
