@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,6 +162,18 @@ def test_no_mapping_of_a_chip_is_below(layers: int, chip: str) -> None:
     assert looked_at > 6 * layers
 
 
+def twenty(
+    rng: random.Random, row: dict[str, Any], evaluator: HierarchyEvaluator
+) -> Iterator[tuple[NestMapping, HierarchyCost, np.ndarray]]:
+    """Yield random mappings that are valid, of twenty, with their costs and units."""
+    for _ in range(20):
+        mapping = random_mapping(rng, row)
+        cost, _ = evaluator.evaluate(mapping)
+        units, _ = tuple_of(evaluator, mapping)
+        if cost is not None and units is not None:
+            yield mapping, cost, units
+
+
 @given(st.integers(0, 2**32))
 def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
     rng = random.Random(seed)
@@ -179,13 +193,8 @@ def test_each_unit_that_works_on_a_word_gets_it(seed: int) -> None:
             found *= of_dim
         return found
 
-    for _ in range(20):
-        mapping = random_mapping(rng, row)
-        cost, _ = evaluator.evaluate(mapping)
-        units, _ = tuple_of(evaluator, mapping)
-        if cost is None or units is None:
-            continue
-        words = tensor_words(evaluator.shape)
+    words = tensor_words(evaluator.shape)
+    for _, cost, units in twenty(rng, row, evaluator):
         for moved, (tensor, parent, child, _) in zip(cost.traffic, evaluator.prices, strict=False):
             outside = [f for f in fanouts if f < child]
             apart = [f for f in outside if f < parent or not elements[f]["together"][tensor]]
@@ -202,12 +211,7 @@ def test_macs_that_share_a_word_take_a_step_for_so_many(seed: int) -> None:
     _, _, _, elements, mac, _ = evaluator.native()
     fanouts = [e for e, each in enumerate(elements) if "size" in each]
     extents = evaluator.shape.native()
-    for _ in range(20):
-        mapping = random_mapping(rng, row)
-        cost, _ = evaluator.evaluate(mapping)
-        units, _ = tuple_of(evaluator, mapping)
-        if cost is None or units is None:
-            continue
+    for mapping, cost, units in twenty(rng, row, evaluator):
         cut = {dim for e, dim, tile in evaluator.loops(mapping) if e < min(fanouts, default=0)}
         for moved, (tensor, parent, child, _) in zip(cost.traffic, evaluator.prices, strict=False):
             if child < len(elements) or mac["latch"][tensor]:

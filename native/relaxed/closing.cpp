@@ -30,7 +30,7 @@ Table Program::closing(TensorId tensor, const Open& open, int memory) const {
 }
 
 // What is left of some boundaries when loops of a memory have moved their tensors.
-Program::Open Program::closed(const Open& open, int memory) const {
+Program::Open Program::left_of(const Open& open, int memory) const {
   Open found;
   for (const TensorId t : {kInput, kFilter, kOutput}) {
     const Bits bits = open.any() & of_tensor(t);

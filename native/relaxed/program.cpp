@@ -45,10 +45,9 @@ std::vector<double> Program::run(const Box& box, const Weights& weights, const L
   }
   passed_.clear();
   tables_.clear();
-  tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), 0);
-  if (problem_.outermost_fanout() == problem_.elements()) {
-    tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()), charges_.at_mac(0));
-  }
+  const bool shares = problem_.outermost_fanout() < problem_.elements();
+  tables_[{}].cost.assign(static_cast<std::size_t>(grid_.states()),
+                          shares ? 0 : charges_.at_mac(0));
   bool moving = false;  // whether loops here bring other words to something
   for (int e = problem_.elements() - 1; e >= 0; --e) {
     if (!problem_.is_memory(e)) {
@@ -150,7 +149,7 @@ void Program::pass_taps(int memory) {
     const Open filters = only(open, of_tensor(kFilter)), others = only(open, ~of_tensor(kFilter));
     close(costs, filters, closing);
     sweep(costs, taps);
-    lower(found, both(others, closed(filters, memory)), std::move(costs));
+    lower(found, both(others, left_of(filters, memory)), std::move(costs));
   }
   tables_ = std::move(found);
   end(Stage::taps, memory);
@@ -168,7 +167,7 @@ void Program::pass_loops(int memory) {
     for (const TensorId t : {kInput, kFilter, kOutput}) {
       const Open own = only(open, of_tensor(t)), others = only(open, ~of_tensor(t));
       if (own.any() == 0) continue;
-      const Open left = closed(others, memory);
+      const Open left = left_of(others, memory);
       Costs moved = costs;
       close(moved, others, closing);
       sweep(moved, loops & ~kMoving[t]);
@@ -176,7 +175,7 @@ void Program::pass_loops(int memory) {
       lower(found, both(own, left), moved);
       close(moved, own, closing);
       sweep(moved, loops & kMoving[t]);
-      lower(found, both(closed(own, memory), left), std::move(moved));
+      lower(found, both(left_of(own, memory), left), std::move(moved));
     }
   }
   tables_ = std::move(found);

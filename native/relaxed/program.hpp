@@ -82,7 +82,7 @@ class Program {
   Closing closing_at(int memory) const;
   Table closing(TensorId tensor, const Open& open, int memory) const;
   void close(Costs& costs, const Open& open, const Closing& closing) const;
-  Open closed(const Open& open, int memory) const;
+  Open left_of(const Open& open, int memory) const;
   Open only(const Open& open, Bits bits) const;
   static Open both(Open open, const Open& other);
   void sweep(Costs& costs, LoopSet dims) const;
