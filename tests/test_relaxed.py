@@ -232,21 +232,29 @@ def test_macs_that_share_a_word_take_a_step_for_so_many(seed: int) -> None:
             assert windows or moved.parent_words >= words
 
 
-def test_no_mapping_of_strided_inputs_is_below() -> None:
+@pytest.mark.parametrize("layers", few([2, 300]))
+def test_no_mapping_of_inputs_with_windows_is_below(layers: int) -> None:
+    """Strided on ``gemmini``; on the others of few channels, whose rows rest in ragged pieces."""
     rng, numbers = random.Random(0), np.random.default_rng(0)
-    for _ in range(12):
+    for _ in range(layers):
+        taps, stride = rng.choice((2, 3, 5)), rng.choice((2, 3))
         rows, columns = rng.randint(1, 12), rng.randint(1, 12)
-        layer = f"conv:K={rng.randint(1, 9)},C={rng.randint(1, 40)},Y={rows},X={columns},R=1,S=1"
-        problem = problem_on("gemmini", f"{layer},stride={rng.choice((2, 3))}")
-        evaluator = problem.space.evaluator
-        relaxed = Relaxation(evaluator)
-        for point in problem.space.sample(40, numbers):
-            mapping = problem.space.decode(point)
-            cost, _ = evaluator.evaluate(mapping)
-            units, _ = tuple_of(evaluator, mapping)
-            assert cost is not None
-            assert units is not None
-            assert not below(relaxed, units, mapping, cost, rng), mapping
+        strided = f"C={rng.randint(1, 40)},Y={rows},X={columns},R=1,S=1,stride={stride}"
+        rows, columns = (rng.randint(taps, 26) for _ in range(2))
+        image = f"C={rng.randint(1, 2)},Y={rows},X={columns},R={taps},S={rng.randint(1, taps)}"
+        for chip, sizes in (("gemmini", strided), ("simba", image), ("eyeriss", image)):
+            problem = problem_on(
+                chip, f"conv:K={rng.randint(1, 40)},{sizes}", free=chip != "gemmini"
+            )
+            evaluator = problem.space.evaluator
+            relaxed = Relaxation(evaluator)
+            for point in problem.space.sample(40, numbers):
+                mapping = problem.space.decode(point)
+                cost, _ = evaluator.evaluate(mapping)
+                units, _ = tuple_of(evaluator, mapping)
+                if cost is not None:
+                    assert units is not None
+                    assert not below(relaxed, units, mapping, cost, rng), mapping
 
 
 def test_gaps_between_strided_inputs_are_counted() -> None:

@@ -198,10 +198,12 @@ Charges::Counted Charges::count(std::size_t boundary, int memory) const {
   return counted;
 }
 
-// Words of inputs of one batch, group and channel, and as many chunks of K (P8).
-double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const {
+// Words of inputs of one batch, group and channel, and as many chunks of K (P8). `halos`: with the
+// rows that tiles share, at each tile.
+double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index,
+                        bool halos) const {
   std::array<double, 2> distinct{}, fetched{}, kept{};
-  bool whole = true;
+  bool whole = halos;
   for (int axis = 0; axis < 2; ++axis) {
     const int outputs = axis == 0 ? kLoopP : kLoopQ, taps = axis == 0 ? kLoopR : kLoopS;
     const std::int64_t stride = problem_.shape.stride[axis];
@@ -232,14 +234,14 @@ double Charges::windows(const Chunks& chunks, const std::array<std::int32_t, kLo
 }
 
 Charges::Words Charges::moved(std::size_t boundary, const Counted& counted,
-                              const std::array<std::int32_t, kLoops>& index) const {
+                              const std::array<std::int32_t, kLoops>& index, bool halos) const {
   const TensorId tensor = problem_.boundaries[boundary].tensor;
   const Words& least = least_[boundary];
   if (tensor == kInput) {
     const Counts& extent = problem_.shape.extent;
     const auto planes = static_cast<double>(extent[kLoopN] * extent[kLoopG] * extent[kLoopC]);
-    return {std::max(least.parent, planes * windows(counted.parents, index)),
-            std::max(least.child, planes * windows(counted.children, index))};
+    return {std::max(least.parent, planes * windows(counted.parents, index, halos)),
+            std::max(least.child, planes * windows(counted.children, index, halos))};
   }
   const auto all = static_cast<double>(problem_.words[tensor]);
   Words words{all, all};
@@ -326,12 +328,12 @@ bool Charges::cuts_whole(int dim, int first) const {
 
 // A table of costs by the words that loops of a memory move.
 template <typename Cost>
-Table Charges::by_tiles(std::size_t boundary, int memory, const Cost& cost) const {
+Table Charges::by_tiles(std::size_t boundary, int memory, bool halos, const Cost& cost) const {
   const TensorId tensor = problem_.boundaries[boundary].tensor;
   const Counted counted = count(boundary, memory);
   std::vector<double> costs;
   grid_.each(kSharing[tensor], [&](const auto& index) {
-    costs.push_back(cost(moved(boundary, counted, index), counted, index));
+    costs.push_back(cost(moved(boundary, counted, index, halos), counted, index));
   });
   Table found(static_cast<std::size_t>(grid_.states()));
   for (std::size_t s = 0; s < found.size(); ++s) {
@@ -354,7 +356,7 @@ double Charges::resting(TensorId tensor, int memory) const {
 Table Charges::closed(std::size_t boundary, int memory, double resting) const {
   const double gaps = weights_->accesses[boundary][5];
   const Words& least = least_[boundary];
-  return by_tiles(boundary, memory,
+  return by_tiles(boundary, memory, true,
                   [&](const Words& all, const Counted& counted, const auto& index) {
                     const Words words{all.parent + resting * (least.parent - all.parent),
                                       all.child + resting * (least.child - all.child)};
@@ -372,14 +374,15 @@ Table Charges::closed(std::size_t boundary, int memory, double resting) const {
                   });
 }
 
-// Of outputs that come back there are as many more, if those that move once are as many as can
-// arrive without an older value: children get no fewer words than parents.
+// Of inputs without halos, as two memories may sweep different axes (P15). Of outputs that come
+// back there are as many more, if those that move once are as many as can arrive without an older
+// value: children get no fewer words than parents.
 Table Charges::moved_later(std::size_t boundary, int memory, double share) const {
   const auto& [reads, writes, drains, fills, carried, gaps] = weights_->accesses[boundary];
   const Words& least = least_[boundary];
   const bool output = problem_.boundaries[boundary].tensor == kOutput;
   const bool back = least.parent >= fresh_[boundary];
-  return by_tiles(boundary, memory,
+  return by_tiles(boundary, memory, false,
                   [&, reads = reads, writes = writes, drains = drains, fills = fills,
                    carried = carried](const Words& all, auto&&...) {
                     const double parent = share * (all.parent - least.parent);

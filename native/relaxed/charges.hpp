@@ -42,13 +42,14 @@ class Charges {
   };
 
   template <typename Cost>
-  Table by_tiles(std::size_t boundary, int memory, const Cost& cost) const;
+  Table by_tiles(std::size_t boundary, int memory, bool halos, const Cost& cost) const;
   double price(std::size_t boundary, Words words) const;
   Words moved(std::size_t boundary, const Counted& counted,
-              const std::array<std::int32_t, kLoops>& index) const;
+              const std::array<std::int32_t, kLoops>& index, bool halos) const;
   Counted count(std::size_t boundary, int memory) const;
   double between(const std::array<double, 2>& pieces) const;
-  double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index) const;
+  double windows(const Chunks& chunks, const std::array<std::int32_t, kLoops>& index,
+                 bool halos) const;
   double share_resting(int memory, int dim, const Class& tile) const;
   std::int64_t least_tail(int dim) const;
   bool cuts_whole(int dim, int first) const;

@@ -223,12 +223,17 @@ class MovedWords:
 
     def _later(self, boundary: int, memory: int) -> Numbers:
         """Return what words that are moved here, and not inside, cost beyond moving once."""
-        parents, children, _ = self._moved(boundary, memory)
+        parents, children, _ = self._moved(boundary, memory, halos=False)
         fewest, least = self._charges.least(boundary)
         return self._charges.price_of_more(boundary, parents - fewest, children - least)
 
-    def _moved(self, boundary: int, memory: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Return words of parents and of children, if all move, and the chunks of K of parents."""
+    def _moved(
+        self, boundary: int, memory: int, halos: bool = True
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return words of parents and of children, if all move, and the chunks of K of parents.
+
+        ``halos``: with rows that tiles share, at each tile.
+        """
         facts, charges = self._facts, self._charges
         units = charges.units
         tensor, parent, child = facts.boundaries[boundary]
@@ -256,7 +261,7 @@ class MovedWords:
         words, (fewest, least) = float(facts.words[tensor]), charges.least(boundary)
         if tensor == INPUT:
             planes = facts.extents[N] * facts.extents[G] * facts.extents[C]
-            parents, childs = (planes * self._windows(chunks[kind]) for kind in (0, 1))
+            parents, childs = (planes * self._windows(chunks[kind], halos) for kind in (0, 1))
         else:
             parents, childs, lone = (_product(chunks[kind], tensor) for kind in range(3))
             together = math.prod(float(units.sharing[f, tensor]) for f in above)
@@ -264,7 +269,7 @@ class MovedWords:
             childs = words * childs
         return np.maximum(parents, fewest), np.maximum(childs, least), chunks[0][K]
 
-    def _windows(self, chunks: list[Numbers]) -> Numbers:
+    def _windows(self, chunks: list[Numbers], halos: bool) -> Numbers:
         """Return the words of one plane of inputs that moves, as often as filters do (P8)."""
         distinct, fetched, kept, whole = [], [], [], []
         for axis, (out, tap) in enumerate(WINDOWS):
@@ -288,7 +293,7 @@ class MovedWords:
         left = [np.maximum(0.0, rows - each) for rows, each in zip(distinct, kept, strict=True)]
         words = np.minimum(left[0] * distinct[1], distinct[0] * left[1])
         better = np.maximum(words, np.minimum(left[0] * fetched[1], left[1] * fetched[0]))
-        return along(K, chunks[K]) * np.where(whole[0] & whole[1], better, words)
+        return along(K, chunks[K]) * np.where(halos & whole[0] & whole[1], better, words)
 
 
 def _product(chunks: list[Numbers], tensor: int) -> Numbers:
