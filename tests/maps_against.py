@@ -4,7 +4,8 @@ A script, not a part of the suite:
 
     python tests/maps_against.py TREE --out maps.jsonl --networks resnet18 bert_base layers.csv
 
-``map`` of either runs with its defaults, in turn, and CPU-seconds are counted. Mappings that the
+``map`` of either runs with its defaults, in turn, and CPU-seconds are counted; with ``--samples``
+the other evaluates so many mappings of each layer. Mappings that the
 other tree writes are evaluated here, as constants of chips may differ. The file has a line for each
 network and chip; those that are there are not mapped again.
 """
@@ -39,9 +40,7 @@ def mapped(tree: Path, network: str, chip: str, out: Path, *flags: str) -> float
     """Map a network by the command of a tree into a directory; return its CPU-seconds."""
     command = [sys.executable, "-m", "experiments", "map", network, "--hardware", chip, *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [*command, "--out", out, *flags], cwd=tree, check=True, stdout=subprocess.DEVNULL
-    )
+    subprocess.run([*command, "--out", out], cwd=tree, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -66,12 +65,15 @@ def edp(network: str, chip: str, directory: Path) -> float:
     return cycles * energy
 
 
-def compared(tree: Path, network: str, chip: str) -> dict[str, Any]:
-    """Map a network to a chip by both trees."""
+def compared(tree: Path, network: str, chip: str, others: tuple[str, ...]) -> dict[str, Any]:
+    """Map a network to a chip by both trees, by the other one with some flags."""
     here = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as folder:
         old, new = Path(folder) / "old", Path(folder) / "new"
-        seconds = mapped(tree, network, chip, old), mapped(here, network, chip, new, *FREE)
+        seconds = (
+            mapped(tree, network, chip, old, *others),
+            mapped(here, network, chip, new, *FREE),
+        )
         return {
             "cell": [network, chip],
             "edp": [edp(network, chip, each) for each in (old, new)],
@@ -104,15 +106,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("tree", type=Path)
     parser.add_argument("--out", type=Path, default=Path("maps.jsonl"))
+    parser.add_argument("--samples", help="of the other checkout")
     parser.add_argument("--networks", nargs="+", default=["resnet18", "mobilenetv2", "bert_base"])
     given = parser.parse_args()
     lines = given.out.read_text().splitlines() if given.out.exists() else []
     rows = [json.loads(line) for line in lines]
     there = {tuple(row["cell"]) for row in rows}
+    others = ("--samples", given.samples) if given.samples else ()
     for cell in product(given.networks, CHIPS):
         if cell in there:
             continue
-        rows.append(compared(given.tree, *cell))
+        rows.append(compared(given.tree, *cell, others))
         with given.out.open("a") as file:
             file.write(json.dumps(rows[-1]) + "\n")
         sys.stdout.write(f"{' '.join(cell)} {rows[-1]['edp']} {rows[-1]['cpu']}\n")
