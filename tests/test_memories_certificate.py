@@ -22,10 +22,11 @@ from test_relaxed import CHIPS, problem_on, small_layer
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.verify import memories, verify
 from maestro_env.experiments.commands.verify.claim import CertificateError
-from maestro_env.experiments.commands.verify.memories.charges import Task, in_tails, of_tails
+from maestro_env.experiments.commands.verify.memories.charges import Task
 from maestro_env.experiments.commands.verify.memories.check import _least_product
 from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
 from maestro_env.experiments.commands.verify.memories.program import Program
+from maestro_env.experiments.commands.verify.memories.resting import in_tails, of_tails
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumError

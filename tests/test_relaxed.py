@@ -32,7 +32,8 @@ from maestro_env.models import room_of
 from maestro_env.optimum.descent import descent, follow
 from maestro_env.optimum.first_mappings import ways_to_stay
 from maestro_env.optimum.lines import Line, least_product
-from maestro_env.optimum.memories import RATIOS, MemoriesSearch
+from maestro_env.optimum.memories import MemoriesSearch
+from maestro_env.optimum.memory_nodes import RATIOS
 from maestro_env.optimum.search import OptimumError
 from maestro_env.optimum.solving import Limits, solve
 from maestro_env.workloads.finding import find_layer

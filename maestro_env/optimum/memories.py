@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -23,11 +23,9 @@ from maestro_env.hierarchy.units import Numbers, UnitBox
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.first_mappings import COARSE, Asking, FirstMappings
 from maestro_env.optimum.line_bounds import ROUNDING, WORTHWHILE, Effort, LineBounds, shares_of
-from maestro_env.optimum.lines import Line, Shares, least_product, powers_of
+from maestro_env.optimum.lines import Line, least_product, powers_of
+from maestro_env.optimum.memory_nodes import RATIOS, Leaf, Node
 from maestro_env.optimum.search import OptimumError, ProofSearch
-
-RATIOS = (4.0, 2.0, 1.5, 1.25, 1.1, 1.0)
-"""Ratios up to which classes of tiles are merged, coarse ones first."""
 
 # Of more tuples of units than that, of more than one, of one: the finest classes worth their time.
 _MANY, _MANY_FINEST, _SOME_FINEST = 64, 1, 3
@@ -45,48 +43,6 @@ _MOST_SPLITS = 2000
 _STATES_A_NODE = 1000
 
 _Steps = Generator[Points | None, NDArray[np.float64], None]
-
-
-@dataclass(frozen=True)
-class Node:
-    """Mappings with some tuples of units.
-
-    Args:
-        bound: none of them has less.
-        rank: of two nodes of equal bounds the lower comes first.
-        fineness: of the classes that the bound is from, an index of ``RATIOS``.
-        tuples: their numbers.
-        outer: least and most of the tiles that the first memory's loops leave, int64[2, 8].
-        shares: of ports, whose lines bound it highest, if it has some outer tiles alone.
-    """
-
-    bound: float
-    rank: int
-    fineness: int
-    tuples: Numbers
-    outer: NDArray[np.int64]
-    shares: Sequence[Shares] = ()
-
-    def __lt__(self, other: Node) -> bool:
-        return (self.bound, self.rank) < (other.bound, other.rank)
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """Mappings with some units, and lines that none of them is below.
-
-    Args:
-        least, most: of each feature of their units, as ``left`` has them.
-        outer: of the tiles that the first memory's loops leave.
-        ratio: of the classes of tiles.
-        lines: the first one is that of the MACs.
-    """
-
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
-    outer: NDArray[np.int64]
-    ratio: float
-    lines: list[Line]
 
 
 class MemoriesSearch(ProofSearch):
