@@ -19,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_relaxed import CHIPS, problem_on, small_layer
 
+from maestro_env.accelerators.hierarchy_file import read_hierarchy
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.experiments.commands.verify import memories, verify
 from maestro_env.experiments.commands.verify.claim import CertificateError
@@ -28,10 +30,12 @@ from maestro_env.experiments.commands.verify.memories.facts import Facts, port_p
 from maestro_env.experiments.commands.verify.memories.program import Program
 from maestro_env.experiments.commands.verify.memories.resting import in_tails, of_tails
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
+from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumError
 from maestro_env.optimum.solving import Limits as Until
 from maestro_env.optimum.solving import solve
+from maestro_env.workloads.finding import find_layer
 
 
 @pytest.mark.parametrize("chip", few(CHIPS, 2))
@@ -136,6 +140,47 @@ def test_what_a_search_writes_holds(objective: str, tmp_path: Path) -> None:
     checked(certificate(objective), tmp_path)
 
 
+def _round(rng: random.Random) -> HierarchyProblem:
+    """Return a problem of round numbers, whose mappings may take just the time of a limit."""
+    size, banks, units = (
+        rng.choice((4, 8, 16, 32)),
+        rng.choice((256, 512, 1024)),
+        rng.choice((2, 4)),
+    )
+    text = f"""
+    memories:
+    - {{memory: D, bw: {size}, read_pj_per_bit: 1, write_pj_per_bit: 1}}
+    - {{memory: b, capacity_bits: {banks}, read_pj_per_bit: 1, write_pj_per_bit: 1}}
+    - {{fanout: f, size: {units}, dims: [{rng.choice("KCP")}]}}
+    """
+    sizes = ",".join(f"{dim}={rng.choice((8, 10, 12, 16))}" for dim in "MNK")
+    return HierarchyProblem(
+        HierarchySpace(find_layer(f"gemm:{sizes}"), read_hierarchy(text, "round"))
+    )
+
+
+@pytest.mark.parametrize("problems", few([4, 300]))
+def test_what_takes_just_the_time_of_a_limit_is_shown_too(problems: int, tmp_path: Path) -> None:
+    rng, goal = random.Random(5), find_objective("edp")
+    for _ in range(problems):
+        problem, path = _round(rng), tmp_path / "round.gz"
+        found = solve(problem, goal, Until(nodes=200))
+        certify(problem, goal, found.value, found.point, found.bound, path)
+        verify(path)
+
+
+def test_where_nothing_is_to_choose_one_mapping_is_proven(tmp_path: Path) -> None:
+    hierarchy = read_hierarchy("memories: [{memory: D, read_pj_per_bit: 1}]", "one")
+    layer, goal = find_layer("gemm:M=13,N=7,K=11"), find_objective("edp")
+    problem = HierarchyProblem(HierarchySpace(layer, hierarchy))
+    found = solve(problem, goal)
+    assert found.proven
+    assert found.point is not None
+    assert problem.space.as_points([found.point.tolist()], 1).shape == (1, 0)
+    certify(problem, goal, found.value, found.point, found.bound, tmp_path / "one.gz")
+    verify(tmp_path / "one.gz")
+
+
 def test_no_line_of_latency_needs_another_one_first(tmp_path: Path) -> None:
     """What no mapping of less than the claim takes is known before all lines (P10)."""
     layer = "conv:K=64,C=64,H=28,W=28,R=1,S=1,stride=2"
@@ -192,7 +237,7 @@ def _no_lines(rng: random.Random, parts: Parts) -> None:
 
 
 def _ratio(rng: random.Random, parts: Parts) -> None:
-    parts[rng.randrange(1, len(parts))][3] = rng.choice((0.5, -1, "1", None, float("nan")))
+    parts[rng.randrange(1, len(parts))][3] = rng.choice((0.5, -1, "1", None, 10**400))
 
 
 def _value(rng: random.Random, parts: Parts) -> None:

@@ -11,7 +11,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.experiments.shell.files import csv_cell, read_csv, write_csv
 from maestro_env.experiments.shell.printing import print_errors, print_lines
-from maestro_env.experiments.shown.tables import Table
+from maestro_env.experiments.shown.tables import Table, at_most
 from maestro_env.explanation.explanation import explain_mapping
 from maestro_env.mapspace.two_level_space import MapSpace
 from maestro_env.workloads.layer import Layer
@@ -63,3 +63,9 @@ def test_explanations_obey_none_of_their_names() -> None:
     assert r"a\r\x1b[2K\x1b[8mb\nverified" in told
     assert not any(line.startswith("verified") for line in told.split("\n"))
     assert all(line.isprintable() for line in told.split("\n"))
+
+
+def test_what_is_proven_is_not_rounded_down() -> None:
+    assert [*map(at_most, (0.000208, 0.0002, 0.00000001, 0.05))] == [
+        *("0.03%", "0.02%", "0.01%", "5.00%")
+    ]

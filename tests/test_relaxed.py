@@ -31,8 +31,9 @@ from maestro_env.mapspace.hierarchy_space import HierarchySpace
 from maestro_env.models import room_of
 from maestro_env.optimum.descent import descent, follow
 from maestro_env.optimum.first_mappings import ways_to_stay
+from maestro_env.optimum.line_bounds import LineBounds
 from maestro_env.optimum.lines import Line, least_product
-from maestro_env.optimum.memories import MemoriesSearch
+from maestro_env.optimum.memories import MemoriesSearch, merges_classes
 from maestro_env.optimum.memory_nodes import RATIOS
 from maestro_env.optimum.search import OptimumError
 from maestro_env.optimum.solving import Limits, solve
@@ -422,6 +423,12 @@ def test_where_nothing_fits_no_mapping_is_found() -> None:
     assert (found.point, found.value) == (None, math.inf)
 
 
+def test_classes_are_merged_where_tables_would_be_too_large() -> None:
+    large = "conv:K=512,C=512,Y=226,X=226,R=3,S=3"
+    assert merges_classes(problem_on("gemmini", large))
+    assert not merges_classes(problem_on("gemmini", "vgg16_l1"))
+
+
 def test_limits_end_a_search_and_it_goes_on() -> None:
     problem, edp = problem_on("simba", "resnet50_l3"), find_objective("edp")
     few, more = (solve(problem, edp, Limits(nodes=nodes)) for nodes in (1, 60))
@@ -452,6 +459,46 @@ def test_what_has_not_begun_has_everything_left() -> None:
     again.resume(point, value, fresh.left)
     assert again.bound < value
     assert not again.finished
+    assert next(again.opening(), None) is not None
+
+
+@pytest.mark.parametrize("bounded", few([3, 1, 2, 5, 8, 11]))
+def test_an_interrupt_leaves_what_was_looked_at(
+    bounded: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, edp = problem_on("nvdla", "resnet50_l3"), find_objective("edp")
+    whole = MemoriesSearch(problem, edp)
+    for points in whole.opening():
+        whole.tell(points, problem.score(points, edp)[0])
+    point, best = whole.best_point, whole.best
+
+    def go_on(search: MemoriesSearch) -> None:
+        while not search.finished and search.nodes < 300:
+            if len(points := search.ask()):
+                search.tell(points, problem.score(points, edp)[0])
+
+    assert point is not None
+    assert whole.bound < best
+    go_on(whole)
+    calls, line = itertools.count(1), LineBounds.lines
+
+    def interrupted(*arguments: Any) -> list[Line]:
+        if next(calls) == bounded:
+            raise KeyboardInterrupt
+        return line(*arguments)
+
+    stopped = MemoriesSearch(problem, edp)
+    stopped.tell(point[np.newaxis], np.array([best]))
+    with monkeypatch.context() as patch:
+        patch.setattr(LineBounds, "lines", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            go_on(stopped)
+    assert stopped.bound < best
+    again = MemoriesSearch(problem, edp)
+    again.resume(stopped.best_point, stopped.best, stopped.left)
+    go_on(again)
+    assert again.bound == pytest.approx(whole.bound, rel=1e-6)
+    assert again.bound < again.best
 
 
 @pytest.mark.slow

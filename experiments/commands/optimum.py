@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from maestro_env.evaluation.hierarchy_problem import HierarchyProblem
 from maestro_env.experiments.proving.proof import (
     ProofRecord,
     ProofState,
@@ -34,9 +35,10 @@ from maestro_env.experiments.shell.flags import (
 from maestro_env.experiments.shell.printing import print_lines
 from maestro_env.experiments.shown.plots import STYLES, in_picture, new_figure, plot, scale_y, tidy
 from maestro_env.experiments.shown.progress import Bar
-from maestro_env.experiments.shown.tables import Table, significant
+from maestro_env.experiments.shown.tables import Table, at_most, significant
 from maestro_env.experiments.store.claims import only_process
 from maestro_env.experiments.store.running import Running
+from maestro_env.optimum.memories import merges_classes
 from maestro_env.optimum.search import MOST_NODES
 from maestro_env.optimum.solving import Limits, require_search
 from maestro_env.prior.proposals import PROPOSALS
@@ -140,7 +142,8 @@ def _headline(goal: Goal, found: ProofState, says: str) -> Iterator[str]:
     """Yield the lines that say what was found, in which mapping, and who says so."""
     problem = goal.problem
     if found.best is None or found.best_point is None:
-        yield problem.why_nothing_fits() or "no valid mapping was found"
+        none = "no valid mapping was found" if found.samples else "stopped before the first mapping"
+        yield problem.why_nothing_fits() or none
         return
     yield found_line(goal.objective, found.best, within(found.gap) + says)
     yield place(str(problem.layer), goal)
@@ -164,6 +167,8 @@ def _table(goal: Goal, found: ProofState, ended: bool, limits: Limits) -> Table:
         note = "Stopped at a limit. To continue: same flags, --resume --out DIR, higher limit."
         if not limits.reached(found.solution):
             note = "All boxes are bounded as finely as they can be."
+    if isinstance(problem, HierarchyProblem) and not found.proven and merges_classes(problem):
+        note += " Classes of tiles are merged, as tables of all would be too large."
     return Table(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 
@@ -174,7 +179,7 @@ def _boxes(goal: Goal) -> str:
 def _gap(found: ProofState) -> str:
     if found.best_point is None:
         return "-"
-    return "0 (proven)" if found.proven else f"{found.gap:.3%}"
+    return "0 (proven)" if found.proven else at_most(found.gap)
 
 
 def _draw(goal: Goal, found: ProofState) -> Figure:

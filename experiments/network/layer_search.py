@@ -308,7 +308,9 @@ class _LayerSearch:
         return [points[values.argmin()].tolist()]
 
     def _vectors(self, given: list[Any]) -> Points:
-        return np.array(given, dtype=np.int32).reshape(-1, len(self._work.goal.problem.space.sizes))
+        return np.array(given, dtype=np.int32).reshape(
+            len(given), len(self._work.goal.problem.space.sizes)
+        )
 
     def _add(self, evaluator: FrontEvaluator) -> None:
         self._front = self._front.joined(evaluator.front)

@@ -32,7 +32,13 @@ from maestro_env.experiments.search.goals import Goal
 from maestro_env.experiments.search.printed_result import found_line, take
 from maestro_env.experiments.shell.files import RecordError
 from maestro_env.experiments.shell.printing import print_lines
-from maestro_env.experiments.shown.tables import Table, printable_name, shown_gap, significant
+from maestro_env.experiments.shown.tables import (
+    Table,
+    at_most,
+    printable_name,
+    shown_gap,
+    significant,
+)
 from maestro_env.mapspace.space import Points
 from maestro_env.models import room_of
 from maestro_env.optimum.lines import powers_of
@@ -277,7 +283,7 @@ def _headline(mapped: MappedNetwork, choice: Choice) -> Iterator[str]:
     network, hardware, bound = mapped.network, mapped.hardware, mapped.bound
     objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
     gap = value / bound - 1 if bound else math.nan
-    above = "the proven optimum" if gap < _ROUNDING else f"at most {gap:.2%} above the optimum"
+    above = "the proven optimum" if gap < _ROUNDING else f"at most {at_most(gap)} above the optimum"
     if mapped.unmapped:
         # A part of a network has no optimum to be near to.
         above = f"without {len(mapped.unmapped)} of {len(mapped.layers)} layers"

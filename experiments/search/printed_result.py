@@ -14,7 +14,7 @@ from maestro_env.base.real_units import RealFigures
 from maestro_env.evaluation.any_problem import AnyProblem
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.experiments.search.goals import Goal
-from maestro_env.experiments.shown.tables import printable_name, significant
+from maestro_env.experiments.shown.tables import at_most, printable_name, significant
 from maestro_env.models import room_of
 from maestro_env.optimum.known import KnownOptimum
 
@@ -46,7 +46,7 @@ def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | Non
 
 def within(gap: float) -> str:
     """Say how far a value is above the optimum at most, if it is a share above a bound of all."""
-    return f"at most {gap:.2%} above the optimum" if gap else "the proven optimum"
+    return f"at most {at_most(gap)} above the optimum" if gap else "the proven optimum"
 
 
 def take(

@@ -117,11 +117,16 @@ def figure(value: float | None, text: str = "") -> Keyed:
     return Keyed("-", None) if value is None else Keyed(text or significant(value, 5), value)
 
 
+def at_most(share: float) -> str:
+    """Return a share in per cent that is not rounded down, as nothing less is proven."""
+    return f"{math.ceil(share * 1e4 - 1e-6) / 1e4:.2%}"
+
+
 def shown_gap(gap: float | None) -> Keyed:
     """Return how far a value is above its bound: a share, or that it is proven."""
     if gap is None:
         return Keyed("-", None)
-    return Keyed("proven" if gap == 0 else f"{gap:.2%}", gap)
+    return Keyed("proven" if gap == 0 else at_most(gap), gap)
 
 
 def with_interval(found: Estimate, text: Callable[[float], str]) -> str:

@@ -178,7 +178,7 @@ class FirstMappings:
             for loops in traces
         ]
         width = len(self._problem.space.parameters)
-        return np.unique(np.array(found, dtype=np.int32).reshape(-1, width), axis=0)
+        return np.unique(np.array(found, dtype=np.int32).reshape(len(found), width), axis=0)
 
     def _traces(self, bounds: LineBounds, box: UnitBox) -> list[NDArray[np.int32]]:
         """Return the loops of some mappings, int32[L, 3]."""

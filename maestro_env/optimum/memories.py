@@ -45,6 +45,11 @@ _STATES_A_NODE = 1000
 _Steps = Generator[Points | None, NDArray[np.float64], None]
 
 
+def merges_classes(problem: HierarchyProblem) -> bool:
+    """Say whether tables of all classes of tiles are too large, so that some are merged (P5)."""
+    return Relaxation(problem.space.evaluator).states(RATIOS[-1]) > _MOST_STATES
+
+
 class MemoriesSearch(ProofSearch):
     """The search for the best mapping of a layer on an accelerator with any memories.
 
@@ -145,8 +150,11 @@ class MemoriesSearch(ProofSearch):
         """
         if left.ndim != 2 or left.shape[1] != self._width:
             raise OptimumError(f"boxes have {self._width} numbers, got an array {left.shape}")
+        begun = not np.array_equal(left, self.left)
         if best is not None:
             self.tell(np.array([best_point], dtype=np.int32), np.array([best]))
+        if not begun:
+            return
         features = self._units.features(np.arange(len(self._units.tuples)))
         whole = self._units.all_tiles
         for row in left.astype(np.int64):
@@ -172,7 +180,7 @@ class MemoriesSearch(ProofSearch):
     def opening(self) -> Iterator[Points]:
         """Yield vectors of good mappings, int32[N, D], whose values are to be told in turn.
 
-        There are none after ``resume``.
+        There are none once it has boxes, also those of another search (``resume``).
         """
         if self._covered:
             return
@@ -251,7 +259,6 @@ class MemoriesSearch(ProofSearch):
         """Let the queue have all mappings, if it has not yet."""
         if self._covered:
             return
-        self._covered = True
         if not self._units.complete:
             # Tuples that are not listed are as good as this, at best.
             energy = self._bounds.relaxed.least(self._units.everything(), Weights(), COARSE)
@@ -259,17 +266,21 @@ class MemoriesSearch(ProofSearch):
             self._least = max(self._least, cycles ** self._powers[0] * energy ** self._powers[1])
         if len(self._units.tuples):
             self._push(self._root)
+        # Not before: an interrupt ends what it meets, and what is left must have all mappings.
+        self._covered = True
 
     def _look(self) -> _Steps:
         """Take the lowest bounds first: bound with finer classes, else halve what is several."""
         probes = _PROBES
         while self._open and self._open[0].bound * ROUNDING < self.best:
-            node = heapq.heappop(self._open)
+            node = self._open[0]
             parts = self._parts(node)
             for part in parts:
                 self._push(part)
             if not parts:
                 self._final.append(node)
+            # Its parts have no lower bounds, so it is the first still.
+            heapq.heappop(self._open)
             if len(node.tuples) == 1 and node.fineness == _SOME_FINEST and probes:
                 probes -= 1
                 yield from self._first.probe(node.tuples, self)

@@ -76,7 +76,9 @@ PointArray to_int32(const VectorSpace& space, const py::object& values, const Sh
   using Limits = std::numeric_limits<std::int32_t>;
   const py::array given = to_array(values, allowed);
   const char kind = given.dtype().kind();
-  if ((kind != 'i' && kind != 'u') ||
+  // An empty list has no integers, nor has a vector of a space without a choice.
+  const bool integral = kind == 'i' || kind == 'u' || shape.back() == 0;
+  if (!integral ||
       !std::equal(shape.begin(), shape.end(), given.shape(), given.shape() + given.ndim())) {
     throw std::invalid_argument(allowed() + ", got " + described(given));
   }

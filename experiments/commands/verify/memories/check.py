@@ -48,7 +48,7 @@ _MOST_LEAVES = 100_000
 # Weights that are not 0. Beyond them numbers overflow, and infinity stands for: no mapping.
 _LEAST, _MOST = 1e-12, 1e12
 # The writer adds up the same numbers in another order.
-_ROUNDING = 1 + 1e-8
+_ROUNDING, _LITTLE = 1 + 1e-8, 1 + 1e-11
 # Units of these dimensions are told apart as products, too.
 _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
 
@@ -136,7 +136,7 @@ class Leaves:
                 if not inside.any():
                     raise CertificateError("it has no units")
                 self._check(self._facts.units(tuples[inside], outer), ratio, lines)
-            except CertificateError as error:
+            except (CertificateError, OverflowError) as error:
                 raise CertificateError(f"leaf {count}: {error}") from None
             parts.setdefault(inside.tobytes(), _Part(np.asarray(inside), [])).outer.append(outer)
             show(count)
@@ -186,7 +186,7 @@ class Leaves:
             if latency and (least or not energy):
                 # A mapping of less than the claim takes less time than this (P10).
                 room = self._claim.bound / least**energy if energy else self._claim.bound
-                cycles = room ** (1 / latency) * _ROUNDING
+                cycles = room ** (1 / latency) * _LITTLE
                 exposed_cycles = cycles - units.cycles
             try:
                 with np.errstate(over="raise"):
