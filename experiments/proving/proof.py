@@ -238,6 +238,10 @@ def prove(
                 written = time.perf_counter()
     finally:
         with cli.undisturbed():
+            # Boxes are left of all that it knows, which may be more than it has said.
+            known = found.solution
+            last = replace(known, value=search.best, point=search.best_point, bound=search.bound)
+            found = found.followed_by(last)
             record.finished = search.finished and not found.proven
             record.write(found, search.left)
 
