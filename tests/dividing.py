@@ -128,7 +128,7 @@ class Search(MemoriesSearch):
         if isinstance(problem, Dividing):
             if not problem.space.conventions.exposed:
                 # The first fills take no time of their own.
-                self._dividing.relaxed.__dict__["_filling"] = 0 * self._dividing.relaxed._filling
+                self._dividing.relaxed.__dict__["_exposed"] = 0 * self._dividing.relaxed._exposed
             self._bounds = self._dividing
 
     def begin(self, starts: Iterable[Loops] = (), more: int = 0) -> None:
