@@ -47,7 +47,8 @@ _MOST_LINES = 64
 _MOST_LEAVES = 100_000
 # Weights that are not 0. Beyond them numbers overflow, and infinity stands for: no mapping.
 _LEAST, _MOST = 1e-12, 1e12
-# The writer adds up the same numbers in another order.
+# The writer adds up the same numbers in another order. It leaves more room to a limit of time, so
+# that what takes just as long counts on both sides.
 _ROUNDING, _LITTLE = 1 + 1e-8, 1 + 1e-11
 # Units of these dimensions are told apart as products, too.
 _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
