@@ -26,7 +26,12 @@ from maestro_env.experiments.commands.verify import memories, verify
 from maestro_env.experiments.commands.verify.claim import CertificateError
 from maestro_env.experiments.commands.verify.memories.charges import Task
 from maestro_env.experiments.commands.verify.memories.check import _least_product
-from maestro_env.experiments.commands.verify.memories.facts import Facts, port_prices, steps_of
+from maestro_env.experiments.commands.verify.memories.facts import (
+    Facts,
+    port_prices,
+    steps_of,
+    touched,
+)
 from maestro_env.experiments.commands.verify.memories.program import Program
 from maestro_env.experiments.commands.verify.memories.resting import in_tails, of_tails
 from maestro_env.hierarchy.relaxed import Limits, Relaxation, Weights
@@ -113,6 +118,20 @@ def test_no_larger_share_is_in_tails(extent: int, cuts: list[tuple[bool, int]]) 
         assert share <= in_tails(extent, tile, tile, count, once) + 1e-12
         assert share <= in_tails(extent, max(1, tile - 2), tile + 3, count, once) + 1e-12
         assert share <= of_tails(extent, tile, count, once) + 1e-12
+
+
+@given(st.integers(1, 12), st.integers(1, 8), st.integers(1, 8), st.integers(1, 8))
+def test_each_output_has_rows_of_its_own(count: int, taps: int, stride: int, dilation: int) -> None:
+    """As many as its taps leave remainders: together no fewer than P8 counts."""
+    rows = [{at * stride + tap * dilation for tap in range(taps)} for at in range(count)]
+    own = len({row % stride for row in rows[0]})
+    for at, each in enumerate(rows):
+        for others in (rows[:at], rows[at + 1 :]):
+            assert len(each.difference(*others)) >= own
+    kept = max(0, (taps - 1) * dilation + 1 - stride)
+    assert (
+        touched(count, taps, stride, dilation) == len(set[int]().union(*rows)) <= count * own + kept
+    )
 
 
 @cache

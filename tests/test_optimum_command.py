@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import compare, optimum, run
@@ -16,8 +18,10 @@ from maestro_env._native import METRICS
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.experiments.shell import cli
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.two_level_space import MapSpace
+from maestro_env.optimum.memories import MemoriesSearch
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"
@@ -54,6 +58,32 @@ def test_the_optimum_is_proven_kept_and_drawn(
     proof = gzip.decompress((out / "certificate.gz").read_bytes())
     assert hashlib.sha256(proof).hexdigest() == record["found"]["certificate"]
     assert f"certificate: {out / 'certificate.gz'}" in shown
+
+
+def test_an_interrupt_among_the_first_mappings_keeps_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--layer=gemm:M=8,N=12,K=10", "--hardware=gemmini", "--resume"]
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    stopped.mkdir()
+    whole.mkdir()
+    told, tell = itertools.count(1), MemoriesSearch.tell
+
+    def interrupted(*arguments: Any) -> None:
+        tell(*arguments)
+        if next(told) in (1, 3):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoriesSearch, "tell", interrupted)
+        for _ in range(2):
+            assert optimum([*flags, f"--out={stopped}"]) == cli.INTERRUPTED
+            assert "at most" in capsys.readouterr().out
+            assert found(stopped)["bound"] < found(stopped)["best"]
+    for out in (stopped, whole):
+        assert optimum([*flags, f"--out={out}"]) == 0
+    for figure in ("best", "bound"):
+        assert found(stopped)[figure] == pytest.approx(found(whole)[figure], rel=1e-9)
 
 
 def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) -> None:
