@@ -144,7 +144,7 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
         to_one = [r["reached"].get("0.01", float("inf")) for r in chosen]
         figures = [
             f"{statistics.median(r['gap'] for r in chosen):.2%}",
-            f"{statistics.median(to_one):.2f}",
+            f"{statistics.median(to_one):.2f}".replace("inf", "more"),
             f"{statistics.median(r['seconds'] for r in chosen):.2f}",
         ]
         yield f"| {name} | {len(chosen)} | {' | '.join([*within, *figures])} |"

@@ -5,9 +5,9 @@ A script, not a part of the suite:
     python tests/maps_against.py TREE --out maps.jsonl --networks resnet18 bert_base layers.csv
 
 ``map`` of either runs with its defaults, in turn, and CPU-seconds are counted; with ``--samples``
-the other evaluates so many mappings of each layer. Mappings that the
-other tree writes are evaluated here, as constants of chips may differ. The file has a line for each
-network and chip; those that are there are not mapped again.
+the other evaluates so many mappings of each layer. Mappings that the other tree writes are
+evaluated here, as constants of chips may differ. The file has a line for each network and chip;
+those that are there are not mapped again.
 """
 
 from __future__ import annotations

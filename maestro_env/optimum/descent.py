@@ -89,9 +89,8 @@ class _Changes:
 
     def _singles(self, point: Points) -> Points:
         """Return the vectors that differ in one entry."""
-        # Where nothing is to choose, no vector differs.
         choices = [self._choices(column, int(at)) for column, at in enumerate(point)]
-        if not choices:
+        if not choices:  # A space of one mapping.
             return point[np.newaxis]
         changed = np.repeat(point[np.newaxis], sum(map(len, choices)), axis=0)
         columns = np.repeat(np.arange(len(choices)), [len(each) for each in choices])

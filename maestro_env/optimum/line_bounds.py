@@ -182,7 +182,7 @@ class LineBounds:
         """Return what no better mapping of so much energy at least exceeds (P10)."""
         latency, energy = self.powers
         room = best / nanojoules**energy if energy else best
-        # A certificate has a best value that is less by the rounding; its checker allows less.
+        # Twice: ``best`` may be less by it, and the checker of a certificate must allow less.
         cycles = room ** (1 / latency) * ROUNDING**2
         return Limits(cycles - box.compute_cycles, cycles)
 

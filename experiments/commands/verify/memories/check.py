@@ -47,9 +47,10 @@ _MOST_LINES = 64
 _MOST_LEAVES = 100_000
 # Weights that are not 0. Beyond them numbers overflow, and infinity stands for: no mapping.
 _LEAST, _MOST = 1e-12, 1e12
-# The writer adds up the same numbers in another order. It leaves more room to a limit of time, so
-# that what takes just as long counts on both sides.
-_ROUNDING, _LITTLE = 1 + 1e-8, 1 + 1e-11
+# The writer adds up the same numbers in another order.
+_ROUNDING = 1 + 1e-8
+# The writer leaves more room to a limit of time, so that it looks at all that is looked at here.
+_LIMIT_ROUNDING = 1 + 1e-11
 # Units of these dimensions are told apart as products, too.
 _GROUPS = tuple(tuple(map(DIMS.index, dims)) for dims in ("K", "NPQ", "CRS"))
 
@@ -187,7 +188,7 @@ class Leaves:
             if latency and (least or not energy):
                 # A mapping of less than the claim takes less time than this (P10).
                 room = self._claim.bound / least**energy if energy else self._claim.bound
-                cycles = room ** (1 / latency) * _LITTLE
+                cycles = room ** (1 / latency) * _LIMIT_ROUNDING
                 exposed_cycles = cycles - units.cycles
             try:
                 with np.errstate(over="raise"):
